@@ -1,0 +1,472 @@
+/*
+ * plumb.h - the one public header of Plumb.
+ *
+ * Everything a program can do with Plumb goes through this file: the command line, the
+ * examples and the benchmarks include nothing else.
+ *
+ * Conventions
+ *   - A call that can fail returns `enum plumb_status` (0 is success) and takes a
+ *     `struct plumb_error *` last. It may be NULL; it is left untouched on success and holds a
+ *     finished sentence on failure. The library never prints, exits or aborts.
+ *   - `open/close`, `new/free`: what the first made the second frees; freeing NULL is fine.
+ *   - A pointer returned by an accessor is borrowed: it belongs to its object and dies with it.
+ *   - Objects may be used by several threads at once as long as nobody closes them.
+ *   - In every comparison A is the reference and B is what is judged.
+ */
+#ifndef PLUMB_H
+#define PLUMB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define PLUMB_VERSION "0.1.0"
+
+#if defined(__GNUC__)
+#define PLUMB_API __attribute__((visibility("default")))
+#define PLUMB_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#else
+#define PLUMB_API
+#define PLUMB_PRINTF(format, first)
+#endif
+
+/* ---- status ------------------------------------------------------------------------- */
+
+enum plumb_status {
+    PLUMB_OK = 0,
+    PLUMB_NO_MEMORY,   /* an allocation failed */
+    PLUMB_IO,          /* the operating system refused: missing file, full disk, ... */
+    PLUMB_DAMAGED,     /* the bytes contradict the format they claim to be */
+    PLUMB_UNSUPPORTED, /* sound, but not something Plumb reads or writes */
+    PLUMB_LIMIT,       /* a count or size is above a stated cap */
+    PLUMB_NOT_FOUND,   /* no such tensor, format, metric, ... */
+    PLUMB_INVALID,     /* the caller's argument makes no sense */
+    PLUMB_STOPPED,     /* the caller's progress function asked to stop */
+};
+
+PLUMB_API const char *plumb_status_name(enum plumb_status status);
+
+struct plumb_error {
+    enum plumb_status status;
+    int64_t offset;     /* byte in the file the message speaks of, or -1 */
+    char message[1024]; /* one sentence: file, what was expected, what was found, what to try */
+};
+
+PLUMB_API const char *plumb_version(void);
+
+/* Called now and then from the calling thread during long work. Returning false stops it. */
+struct plumb_progress {
+    bool (*update)(void *context, const char *what, uint64_t done, uint64_t total);
+    void *context;
+};
+
+/* Where reports go. `write` returns false to stop (its reason is the caller's business). */
+struct plumb_sink {
+    bool (*write)(void *context, const char *bytes, size_t size);
+    void *context;
+};
+
+/* ---- element types ------------------------------------------------------------------ */
+
+enum plumb_dtype {
+    PLUMB_F64,
+    PLUMB_F32,
+    PLUMB_F16,
+    PLUMB_BF16,
+    PLUMB_F8E4M3, /* OCP e4m3fn: no infinity, max 448 */
+    PLUMB_F8E5M2,
+    PLUMB_HIF8, /* tapered 8-bit float of Ascend NPUs */
+    PLUMB_I8,
+    PLUMB_I16,
+    PLUMB_I32,
+    PLUMB_I64,
+    PLUMB_U8,
+    PLUMB_U16,
+    PLUMB_U32,
+    PLUMB_U64,
+    PLUMB_BOOL,
+    PLUMB_C64,  /* two f32 */
+    PLUMB_C128, /* two f64 */
+    PLUMB_DTYPE_COUNT
+};
+
+/* "f32", "bf16", ... as used in JSON; never NULL. */
+PLUMB_API const char *plumb_dtype_name(enum plumb_dtype dtype);
+/* Accepts the JSON names and the usual aliases (float32, half, bfloat16, ...). */
+PLUMB_API bool plumb_dtype_from_name(const char *name, enum plumb_dtype *dtype);
+PLUMB_API size_t plumb_dtype_size(enum plumb_dtype dtype);
+/* Real floating point: f64 ... hif8. Complex types are not. */
+PLUMB_API bool plumb_dtype_is_float(enum plumb_dtype dtype);
+PLUMB_API bool plumb_dtype_is_complex(enum plumb_dtype dtype);
+
+/* How a value that does not fit a narrower type is rounded. */
+enum plumb_round {
+    PLUMB_ROUND_NEAREST_EVEN, /* IEEE default */
+    PLUMB_ROUND_NEAREST_AWAY, /* ties away from zero: the NPU's "A" */
+    PLUMB_ROUND_TO_ODD,       /* inexact results get an odd last bit: the NPU's "O" */
+    PLUMB_ROUND_UP,
+    PLUMB_ROUND_DOWN,
+    PLUMB_ROUND_TO_ZERO,
+    PLUMB_ROUND_COUNT
+};
+
+PLUMB_API const char *plumb_round_name(enum plumb_round round); /* "nearest-even", "odd" ... */
+PLUMB_API bool plumb_round_from_name(const char *name, enum plumb_round *round);
+
+/* Converts `count` elements. A float that overflows becomes infinity where the rounding mode
+ * leads there and the type has one, else the largest value; integers saturate, NaN becomes
+ * 0 as an integer; a complex source must have a complex target. `from` and `to` may not
+ * overlap. Fails only for complex to real. */
+PLUMB_API enum plumb_status plumb_convert_values(enum plumb_dtype from_dtype, const void *from,
+                                                 enum plumb_dtype to_dtype, void *to,
+                                                 size_t count, enum plumb_round round,
+                                                 struct plumb_error *err);
+
+/* ---- tensors and the files they live in ----------------------------------------------- */
+
+#define PLUMB_MAX_RANK 64
+
+struct plumb_tensor {
+    const char *name;
+    enum plumb_dtype dtype;
+    int rank;
+    const int64_t *shape;   /* rank entries */
+    const int64_t *strides; /* rank entries, in elements, may be 0 or negative */
+    int64_t count;          /* product of shape; 1 for rank 0 */
+    bool parameter;         /* belongs to the model (not to optimizer, random state, ...) */
+    const struct plumb_storage *storage; /* where the bytes are; private to the library */
+    int64_t offset;                      /* first element's byte within the storage */
+};
+
+struct plumb_file;
+
+struct plumb_open_options {
+    const char *format; /* NULL: find out from the content */
+};
+
+/* Opens a tensor file, or a directory of them. `options` may be NULL. */
+PLUMB_API enum plumb_status plumb_file_open(const char *path,
+                                            const struct plumb_open_options *options,
+                                            struct plumb_file **file, struct plumb_error *err);
+/* The same for bytes in memory, which must outlive the file; `name` is used in messages. */
+PLUMB_API enum plumb_status plumb_file_open_memory(const char *name, const void *bytes,
+                                                   size_t size,
+                                                   const struct plumb_open_options *options,
+                                                   struct plumb_file **file,
+                                                   struct plumb_error *err);
+PLUMB_API void plumb_file_close(struct plumb_file *file);
+
+PLUMB_API const char *plumb_file_path(const struct plumb_file *file);
+PLUMB_API const char *plumb_file_format(const struct plumb_file *file); /* "npy", "torch" ... */
+/* "pytorch", "mindspore" or "" where the file does not tell. */
+PLUMB_API const char *plumb_file_framework(const struct plumb_file *file);
+PLUMB_API size_t plumb_file_tensor_count(const struct plumb_file *file);
+PLUMB_API const struct plumb_tensor *plumb_file_tensor(const struct plumb_file *file, size_t i);
+PLUMB_API const struct plumb_tensor *plumb_file_find(const struct plumb_file *file,
+                                                     const char *name);
+/* Content that is not a tensor: a dotted key and a JSON value. */
+struct plumb_note {
+    const char *key;
+    const char *json;
+};
+PLUMB_API size_t plumb_file_note_count(const struct plumb_file *file);
+PLUMB_API const struct plumb_note *plumb_file_note(const struct plumb_file *file, size_t i);
+/* What could not be read or is suspicious, one sentence each. */
+PLUMB_API size_t plumb_file_warning_count(const struct plumb_file *file);
+PLUMB_API const char *plumb_file_warning(const struct plumb_file *file, size_t i);
+/* True if both show the same bytes of the same file in the same way (tied weights). */
+PLUMB_API bool plumb_tensor_same_storage(const struct plumb_tensor *a,
+                                         const struct plumb_tensor *b);
+
+/* Copies elements [first, first + count) in logical (row-major) order, in the tensor's own
+ * dtype and the machine's byte order, whatever strides and byte order the file has. */
+PLUMB_API enum plumb_status plumb_tensor_read(const struct plumb_tensor *tensor, int64_t first,
+                                              int64_t count, void *buffer,
+                                              struct plumb_error *err);
+
+/* ---- numbers about one tensor --------------------------------------------------------- */
+
+/* min ... abs_mean are over finite values; NaN where there are none. The two parts of a
+ * complex number count as two values. std is the population's. */
+struct plumb_stats {
+    uint64_t count;
+    uint64_t nan, pos_inf, neg_inf;
+    uint64_t zero, subnormal, at_max; /* at_max: magnitude equal to the type's largest finite */
+    double min, max, mean, std, l2, abs_mean;
+};
+
+/* How many finite non-zero values have floor(log2(|x|)) == index + PLUMB_EXPONENT_MIN. */
+#define PLUMB_EXPONENT_MIN (-1074)
+#define PLUMB_EXPONENT_COUNT 2098
+struct plumb_histogram {
+    uint64_t positive[PLUMB_EXPONENT_COUNT];
+    uint64_t negative[PLUMB_EXPONENT_COUNT];
+};
+
+struct plumb_scan_options {
+    int threads;                           /* 0: as many as the machine has */
+    const struct plumb_progress *progress; /* may be NULL */
+};
+
+struct plumb_summary {
+    struct plumb_stats stats;
+    uint64_t fingerprint;
+};
+
+enum plumb_summary_parts {
+    PLUMB_SUMMARY_STATS = 1,
+    PLUMB_SUMMARY_FINGERPRINT = 2,
+};
+
+/* Reads every tensor of `file` once, in parallel, and fills `summaries[i]` for tensor i with the
+ * parts asked for (plumb_summary_parts, or-ed). Checksums that the file carries are verified on
+ * the way; one that does not hold is added to the file's warnings. */
+PLUMB_API enum plumb_status plumb_file_summarize(struct plumb_file *file, int parts,
+                                                 const struct plumb_scan_options *options,
+                                                 struct plumb_summary *summaries,
+                                                 struct plumb_error *err);
+PLUMB_API enum plumb_status plumb_tensor_summarize(const struct plumb_tensor *tensor, int parts,
+                                                   const struct plumb_scan_options *options,
+                                                   struct plumb_summary *summary,
+                                                   struct plumb_error *err);
+PLUMB_API enum plumb_status plumb_tensor_histogram(const struct plumb_tensor *tensor,
+                                                   struct plumb_histogram *histogram,
+                                                   struct plumb_error *err);
+/* The same for values in memory (C order, no holes). Cannot fail. */
+PLUMB_API void plumb_values_stats(enum plumb_dtype dtype, const void *values, size_t count,
+                                  struct plumb_stats *stats);
+PLUMB_API uint64_t plumb_values_fingerprint(enum plumb_dtype dtype, const void *values,
+                                            size_t count);
+/* "scalar" or "avx2": which kernels this process uses. */
+PLUMB_API const char *plumb_cpu(void);
+
+/* ---- numbers about two tensors -------------------------------------------------------- */
+
+/* Distances in units of the last place: 0, 1, 2, 3-4, 5-16, 17-256, 257-65536, more. */
+#define PLUMB_ULP_BUCKETS 8
+
+/* Elements where one side or both are not finite take part only in the mismatch counts. Two
+ * NaNs are equal, and so are two infinities of the same sign. */
+struct plumb_comparison {
+    uint64_t count;       /* elements (complex: parts) */
+    uint64_t equal;       /* of equal value, -0 == 0 */
+    uint64_t bit_equal;   /* same bits; 0 when the dtypes differ */
+    uint64_t finite;      /* pairs with both sides finite */
+    uint64_t nan_a, nan_b, inf_a, inf_b;
+    uint64_t nan_mismatch; /* NaN on one side only */
+    uint64_t inf_mismatch; /* infinite on one side only (other not NaN), or of other sign */
+    uint64_t close;        /* |b - a| <= atol + rtol |a|, or equal */
+    uint64_t within_1e3, within_5e3; /* |b - a| < 1e-3 |a| (5e-3 |a|), or equal */
+    uint64_t zero_reference;         /* a == 0 and b != 0: no relative error, left out of it */
+    uint64_t ulp[PLUMB_ULP_BUCKETS]; /* in the coarser of the two types; floats, finite pairs */
+    uint64_t max_ulp;
+    double max_abs, mean_abs;
+    double max_rel, mean_rel;  /* |b - a| / |a| over a != 0 */
+    double rmse;
+    double relative_l2;        /* |b - a|_2 / |a|_2 */
+    double cosine;             /* 1 - cosine is in one_minus_cosine, without cancellation */
+    double one_minus_cosine;
+    double bias;               /* mean of b - a */
+    double bias_outward;       /* mean of (b - a) * sign(a): negative is toward zero */
+    double norm_a, norm_b;     /* L2 of the finite pairs */
+    double mean_abs_a, max_abs_a, max_abs_b;
+    int64_t first_index, worst_index; /* first unequal, largest |b - a|; -1 if none */
+};
+
+struct plumb_compare_options {
+    struct plumb_scan_options scan;
+    double rtol, atol; /* both 0: 1e-5 and 1e-8 */
+};
+
+/* Compares element by element in logical order; the counts must be equal, shapes need not. */
+PLUMB_API enum plumb_status plumb_tensor_compare(const struct plumb_tensor *a,
+                                                 const struct plumb_tensor *b,
+                                                 const struct plumb_compare_options *options,
+                                                 struct plumb_comparison *comparison,
+                                                 struct plumb_error *err);
+PLUMB_API void plumb_values_compare(enum plumb_dtype dtype_a, const void *a,
+                                    enum plumb_dtype dtype_b, const void *b, size_t count,
+                                    double rtol, double atol,
+                                    struct plumb_comparison *comparison);
+
+/* ---- what a difference means ---------------------------------------------------------- */
+
+enum plumb_verdict {
+    PLUMB_IDENTICAL,
+    PLUMB_ROUNDING,
+    PLUMB_APPROXIMATION,
+    PLUMB_DIFFERENT,
+    PLUMB_VERDICT_COUNT
+};
+
+enum plumb_pattern {
+    PLUMB_PATTERN_NONE,
+    PLUMB_PATTERN_ROUNDING_MODE,
+    PLUMB_PATTERN_LOW_ACCUMULATION,
+    PLUMB_PATTERN_BIT_FLIP,
+    PLUMB_PATTERN_FEW_ELEMENTS,
+    PLUMB_PATTERN_BLOCKS,
+    PLUMB_PATTERN_SLICE,
+    PLUMB_PATTERN_SCALED,
+    PLUMB_PATTERN_SHIFTED,
+    PLUMB_PATTERN_TRANSPOSED,
+    PLUMB_PATTERN_PERMUTED,
+    PLUMB_PATTERN_NONFINITE,
+    PLUMB_PATTERN_EVERYWHERE,
+    PLUMB_PATTERN_COUNT
+};
+
+PLUMB_API const char *plumb_verdict_name(enum plumb_verdict verdict);
+PLUMB_API const char *plumb_pattern_name(enum plumb_pattern pattern);
+
+struct plumb_judgement {
+    enum plumb_verdict verdict;
+    enum plumb_pattern pattern;
+    char reason[512]; /* one line: what was observed against what would be allowed */
+};
+
+/* Compares and judges two tensors of equal count. */
+PLUMB_API enum plumb_status plumb_tensor_judge(const struct plumb_tensor *a,
+                                               const struct plumb_tensor *b,
+                                               const struct plumb_compare_options *options,
+                                               struct plumb_comparison *comparison,
+                                               struct plumb_judgement *judgement,
+                                               struct plumb_error *err);
+
+enum plumb_match {
+    PLUMB_MATCH_NAME,
+    PLUMB_MATCH_RULE, /* a framework's renaming rule */
+    PLUMB_MATCH_MAP,  /* the caller's map */
+    PLUMB_MATCH_GUESS, /* by shape and order */
+    PLUMB_MATCH_COUNT
+};
+
+PLUMB_API const char *plumb_match_name(enum plumb_match match);
+
+struct plumb_pair {
+    const struct plumb_tensor *a, *b;
+    enum plumb_match matched_by;
+    bool shape_differs; /* not comparable: `comparison` is empty, verdict is different */
+    bool reshaped;      /* shapes differ only in the way the frameworks' layouts do */
+    struct plumb_comparison comparison;
+    struct plumb_judgement judgement;
+};
+
+struct plumb_diff;
+
+struct plumb_diff_options {
+    struct plumb_compare_options compare;
+    const char *map_path; /* lines "name_in_a name_in_b", or JSON / YAML {a: b}; may be NULL */
+};
+
+PLUMB_API enum plumb_status plumb_diff_new(struct plumb_file *a, struct plumb_file *b,
+                                           const struct plumb_diff_options *options,
+                                           struct plumb_diff **diff, struct plumb_error *err);
+PLUMB_API void plumb_diff_free(struct plumb_diff *diff);
+PLUMB_API enum plumb_verdict plumb_diff_verdict(const struct plumb_diff *diff);
+PLUMB_API const char *plumb_diff_summary(const struct plumb_diff *diff);
+/* Pairs come worst first. */
+PLUMB_API size_t plumb_diff_pair_count(const struct plumb_diff *diff);
+PLUMB_API const struct plumb_pair *plumb_diff_pair(const struct plumb_diff *diff, size_t i);
+
+/* ---- registries ----------------------------------------------------------------------- */
+
+enum plumb_list {
+    PLUMB_LIST_FORMATS,
+    PLUMB_LIST_METRICS,
+    PLUMB_LIST_VERDICTS,
+    PLUMB_LIST_PATTERNS,
+    PLUMB_LIST_COUNT
+};
+
+struct plumb_entry {
+    const char *name;
+    const char *summary; /* one line */
+    const char *detail;  /* some lines of plain text */
+};
+
+PLUMB_API const char *plumb_list_name(enum plumb_list list); /* "formats", ... */
+/* NULL past the end. */
+PLUMB_API const struct plumb_entry *plumb_list_entry(enum plumb_list list, size_t i);
+/* The value of one metric of a comparison; false if there is no such metric. */
+PLUMB_API bool plumb_metric_value(const char *name, const struct plumb_comparison *comparison,
+                                  double *value);
+
+/* ---- conversion ----------------------------------------------------------------------- */
+
+struct plumb_convert_options {
+    const char *format;    /* of the output; NULL: from its extension */
+    const char *framework; /* "mindspore", "pytorch" or NULL: names and layouts stay */
+    const char *map_path;  /* names in -> names out, or NULL */
+    bool change_dtype;
+    enum plumb_dtype dtype; /* for floating-point tensors, with change_dtype */
+    enum plumb_round round;
+    const struct plumb_progress *progress;
+};
+
+struct plumb_convert_result {
+    size_t tensors, renamed, reshaped, cast, dropped;
+    char note[512]; /* what was left out and why; empty if nothing */
+};
+
+/* Writes beside `out_path` and renames: a failure leaves nothing half-written. */
+PLUMB_API enum plumb_status plumb_convert(struct plumb_file *in, const char *out_path,
+                                          const struct plumb_convert_options *options,
+                                          struct plumb_convert_result *result,
+                                          struct plumb_error *err);
+
+/* ---- writing tensors from memory -------------------------------------------------------- */
+
+struct plumb_value {
+    const char *name;
+    enum plumb_dtype dtype;
+    int rank;
+    const int64_t *shape;
+    const void *data; /* C order, the machine's byte order */
+};
+
+/* `format` NULL: from the extension of `path`. */
+PLUMB_API enum plumb_status plumb_write_file(const char *path, const char *format,
+                                             const struct plumb_value *values, size_t count,
+                                             struct plumb_error *err);
+
+/* ---- reports -------------------------------------------------------------------------- */
+
+struct plumb_show_options {
+    bool stats;
+    bool json;
+    int width;                /* columns of a text report; 0: unlimited */
+    const char *const *names; /* only these tensors (exact, or with * and ?); NULL: all */
+    size_t name_count;
+    struct plumb_scan_options scan;
+};
+
+PLUMB_API enum plumb_status plumb_report_file(struct plumb_file *file,
+                                              const struct plumb_show_options *options,
+                                              const struct plumb_sink *sink,
+                                              struct plumb_error *err);
+
+enum plumb_report_form { PLUMB_REPORT_TEXT, PLUMB_REPORT_JSON, PLUMB_REPORT_CSV };
+
+struct plumb_diff_report_options {
+    enum plumb_report_form form;
+    size_t top;                 /* pairs in a text report; 0: all */
+    const char *const *metrics; /* columns; NULL: the usual ones in text, all elsewhere */
+    size_t metric_count;
+    int width;
+};
+
+PLUMB_API enum plumb_status plumb_report_diff(const struct plumb_diff *diff,
+                                              const struct plumb_diff_report_options *options,
+                                              const struct plumb_sink *sink,
+                                              struct plumb_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
