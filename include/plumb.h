@@ -28,10 +28,10 @@ extern "C" {
 
 #if defined(__GNUC__)
 #define PLUMB_API __attribute__((visibility("default")))
-#define PLUMB_PRINTF(format, first) __attribute__((format(printf, format, first)))
+#define PLUMB_PRINTF(text, first) __attribute__((format(printf, text, first)))
 #else
 #define PLUMB_API
-#define PLUMB_PRINTF(format, first)
+#define PLUMB_PRINTF(text, first)
 #endif
 
 /* ---- status ------------------------------------------------------------------------- */

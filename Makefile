@@ -1,0 +1,192 @@
+# Plumb's build. `make help` lists what to ask for.
+#
+# Sources are found by wildcard: a new file needs no line here. There are four object
+# trees under build/: obj (what is shipped), san (the same with AddressSanitizer and
+# UndefinedBehaviorSanitizer, for tests), fuzz (clang with libFuzzer) and clang (only to see
+# that the second compiler is content as well).
+
+ifeq ($(origin CC),default)
+CC := gcc
+endif
+CLANG ?= clang
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SECONDS ?= 600
+B := build
+
+VERSION := $(shell sed -n 's/^\#define PLUMB_VERSION "\(.*\)"/\1/p' include/plumb.h)
+SOVERSION := $(firstword $(subst ., ,$(VERSION)))
+
+# ---- what it is built from ------------------------------------------------------------
+
+CLI_SRC := $(sort $(wildcard src/cli/*.c))
+LIB_SRC := $(sort $(filter-out $(CLI_SRC),$(wildcard src/*/*.c)))
+TEST_SRC := $(sort $(wildcard tests/unit/test_*.c tests/kernel/test_*.c))
+PROPERTY_SRC := $(sort $(wildcard tests/property/test_*.c))
+TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
+PROGRAM_SRC := $(sort $(wildcard examples/c/*.c bench/*.c tests/golden/*.c))
+C_FILES := $(sort $(wildcard include/*.h src/*/*.[ch] tests/*/*.[ch] bench/*.[ch] examples/*/*.[ch]))
+
+LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
+CLI_OBJ := $(CLI_SRC:%.c=$(B)/obj/%.o)
+SAN_LIB_OBJ := $(LIB_SRC:%.c=$(B)/san/%.o)
+SAN_CLI_OBJ := $(CLI_SRC:%.c=$(B)/san/%.o)
+FUZZ_LIB_OBJ := $(LIB_SRC:%.c=$(B)/fuzz/%.o)
+UNIT_BIN := $(TEST_SRC:%.c=$(B)/san/%)
+PROPERTY_BIN := $(PROPERTY_SRC:%.c=$(B)/san/%)
+TORTURE_BIN := $(TORTURE_SRC:%.c=$(B)/san/%)
+CLANG_OBJ := $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(TEST_SRC) $(PROPERTY_SRC) \
+    $(TORTURE_SRC) $(PROGRAM_SRC))
+
+# A tree without a command line still gives the library.
+PLUMB := $(if $(wildcard src/cli/main.c),$(B)/plumb)
+SAN_PLUMB := $(if $(wildcard src/cli/main.c),$(B)/san/plumb)
+
+# ---- how ------------------------------------------------------------------------------
+
+# ISA-L inflates and checks three times as fast; zlib does the same where it is missing.
+HAVE_ISAL := $(shell pkg-config --exists libisal 2>/dev/null && echo 1)
+ifeq ($(HAVE_ISAL),1)
+DEPS_CFLAGS := -DHAVE_ISAL=1 $(shell pkg-config --cflags libisal)
+DEPS_LIBS := $(shell pkg-config --libs libisal)
+else
+DEPS_CFLAGS := -DHAVE_ISAL=0
+DEPS_LIBS := -lz
+endif
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
+    -Wold-style-definition -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef \
+    -Wvla -Wformat=2 -Wswitch-enum -Wdouble-promotion -Wconversion -Wimplicit-fallthrough
+GCC_WARNINGS := -Wlogical-op -Wduplicated-cond -Wduplicated-branches
+IS_GCC := $(findstring gcc,$(notdir $(CC)))
+LANGUAGE := -std=c11 -D_GNU_SOURCE -Iinclude -Isrc -pthread -ffp-contract=off -fno-common \
+    -fvisibility=hidden $(DEPS_CFLAGS)
+CFLAGS ?= -O2 -g
+WERROR := $(if $(CI)$(DEVELOPER),-Werror)
+LIBS := $(DEPS_LIBS) -lm -pthread
+
+RELEASE_FLAGS = $(LANGUAGE) -fPIC $(WARNINGS) $(if $(IS_GCC),$(GCC_WARNINGS)) $(WERROR) \
+    $(CPPFLAGS) $(CFLAGS)
+SAN := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+SAN_FLAGS = $(LANGUAGE) -Itests $(WARNINGS) $(if $(IS_GCC),$(GCC_WARNINGS)) -Werror -O1 -g $(SAN)
+FUZZ_FLAGS = $(LANGUAGE) -Itests -O1 -g -fsanitize=fuzzer-no-link,address,undefined \
+    -fno-sanitize-recover=all
+CLANG_FLAGS = $(LANGUAGE) -Itests $(WARNINGS) -Werror -O1
+
+# ---- the product ----------------------------------------------------------------------
+
+.DEFAULT_GOAL := all
+.PHONY: all
+all: $(PLUMB) $(B)/libplumb.a $(B)/libplumb.so ## build build/plumb and build/libplumb.{a,so}
+
+$(B)/plumb: $(CLI_OBJ) $(B)/libplumb.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/libplumb.a: $(LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/libplumb.so: $(LIB_OBJ)
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,-soname,libplumb.so.$(SOVERSION) -Wl,-z,defs \
+	    -o $@ $^ $(LIBS)
+
+$(B)/obj/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(RELEASE_FLAGS) -MMD -MP -c -o $@ $<
+
+# Programs that see only plumb.h: examples, benchmarks and the maker of fixtures.
+$(B)/bin/%: %.c $(B)/libplumb.a
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -Isrc,$(RELEASE_FLAGS)) -MMD -MP -MF $@.d -o $@ $< $(B)/libplumb.a $(LIBS)
+
+# ---- objects for tests ----------------------------------------------------------------
+
+$(B)/san/libplumb.a: $(SAN_LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(B)/san/plumb: $(SAN_CLI_OBJ) $(B)/san/libplumb.a
+	$(CC) $(SAN) -o $@ $^ $(LIBS)
+
+$(B)/san/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(SAN_FLAGS) -MMD -MP -c -o $@ $<
+
+$(UNIT_BIN) $(PROPERTY_BIN) $(TORTURE_BIN): $(B)/san/%: $(B)/san/%.o $(B)/san/libplumb.a
+	$(CC) $(SAN) -o $@ $^ -lcmocka $(LIBS)
+
+$(B)/clang/%.o: %.c
+	@mkdir -p $(@D)
+	$(CLANG) $(CLANG_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/%.o: %.c
+	@mkdir -p $(@D)
+	$(CLANG) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/fuzz/libplumb.a: $(FUZZ_LIB_OBJ)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+.SECONDARY:
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# ---- set-up ---------------------------------------------------------------------------
+
+.PHONY: setup setup-test
+setup: ## install what building needs (Debian packages; root or sudo)
+	@scripts/setup-packages.sh build
+
+setup-test: ## also what tests and benchmarks need (frameworks in a virtual environment)
+	@scripts/setup-packages.sh build test
+	@scripts/setup-venv.sh
+
+# ---- the main jobs --------------------------------------------------------------------
+
+# The second make sees what the set-up has just installed.
+.PHONY: demo test check
+demo: setup ## make two checkpoints with a planted difference and find it
+	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(B)/bin/examples/c/make_checkpoints
+	@scripts/demo.sh
+
+FAST_SUITES := style warnings unit golden property torture corpus
+FULL_SUITES := $(FAST_SUITES) examples install-test interop
+
+check: ## the fast loop: style, warnings, sanitized tests; no frameworks
+	@scripts/run-suites.sh $(FAST_SUITES)
+
+test: setup-test ## everything; ends with one line "N passed, M failed"
+	@$(MAKE) --no-print-directory -s run-tests
+
+.PHONY: run-tests
+run-tests:
+	@scripts/run-suites.sh $(FULL_SUITES)
+
+# ---- the suites; each ends with "N passed, M failed" -----------------------------------
+
+.PHONY: style warnings unit golden golden-update property torture corpus
+style: $(B)/libplumb.a $(B)/libplumb.so ## format, layers, banned functions, symbols, lengths
+	@scripts/check-style.sh
+
+warnings: $(CLANG_OBJ) ## all C files through clang with -Werror (gcc: the sanitized build)
+	@echo "$(words $(CLANG_OBJ)) passed, 0 failed"
+
+unit: $(UNIT_BIN) ## unit and kernel tests under sanitizers
+	@scripts/run-programs.sh $(UNIT_BIN)
+
+# ---- care -----------------------------------------------------------------------------
+
+.PHONY: format format-check lint clean help
+format: ## rewrite all C files in the project's format
+	clang-format -i $(C_FILES)
+
+format-check: ## see whether they are
+	@clang-format --dry-run -Werror $(C_FILES)
+
+lint: ## clang-tidy at zero warnings
+	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(LANGUAGE)
+
+clean: ## remove build/
+	rm -rf $(B)
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
