@@ -252,10 +252,10 @@ PLUMB_API const char *plumb_cpu(void);
 /* Elements where one side or both are not finite take part only in the mismatch counts. Two
  * NaNs are equal, and so are two infinities of the same sign. */
 struct plumb_comparison {
-    uint64_t count;       /* elements (complex: parts) */
-    uint64_t equal;       /* of equal value, -0 == 0 */
-    uint64_t bit_equal;   /* same bits; 0 when the dtypes differ */
-    uint64_t finite;      /* pairs with both sides finite */
+    uint64_t count;     /* elements (complex: parts) */
+    uint64_t equal;     /* of equal value, -0 == 0 */
+    uint64_t bit_equal; /* same bits; 0 when the dtypes differ */
+    uint64_t finite;    /* pairs with both sides finite */
     uint64_t nan_a, nan_b, inf_a, inf_b;
     uint64_t nan_mismatch; /* NaN on one side only */
     uint64_t inf_mismatch; /* infinite on one side only (other not NaN), or of other sign */
@@ -265,14 +265,14 @@ struct plumb_comparison {
     uint64_t ulp[PLUMB_ULP_BUCKETS]; /* in the coarser of the two types; floats, finite pairs */
     uint64_t max_ulp;
     double max_abs, mean_abs;
-    double max_rel, mean_rel;  /* |b - a| / |a| over a != 0 */
+    double max_rel, mean_rel; /* |b - a| / |a| over a != 0 */
     double rmse;
-    double relative_l2;        /* |b - a|_2 / |a|_2 */
-    double cosine;             /* 1 - cosine is in one_minus_cosine, without cancellation */
+    double relative_l2; /* |b - a|_2 / |a|_2 */
+    double cosine;      /* 1 - cosine is in one_minus_cosine, without cancellation */
     double one_minus_cosine;
-    double bias;               /* mean of b - a */
-    double bias_outward;       /* mean of (b - a) * sign(a): negative is toward zero */
-    double norm_a, norm_b;     /* L2 of the finite pairs */
+    double bias;           /* mean of b - a */
+    double bias_outward;   /* mean of (b - a) * sign(a): negative is toward zero */
+    double norm_a, norm_b; /* L2 of the finite pairs */
     double mean_abs_a, max_abs_a, max_abs_b;
     int64_t first_index, worst_index; /* first unequal, largest |b - a|; -1 if none */
 };
@@ -339,8 +339,8 @@ PLUMB_API enum plumb_status plumb_tensor_judge(const struct plumb_tensor *a,
 
 enum plumb_match {
     PLUMB_MATCH_NAME,
-    PLUMB_MATCH_RULE, /* a framework's renaming rule */
-    PLUMB_MATCH_MAP,  /* the caller's map */
+    PLUMB_MATCH_RULE,  /* a framework's renaming rule */
+    PLUMB_MATCH_MAP,   /* the caller's map */
     PLUMB_MATCH_GUESS, /* by shape and order */
     PLUMB_MATCH_COUNT
 };

@@ -1,7 +1,7 @@
 /* arena.c - a list of growing blocks, filled from the front. */
-#include "arena.h"
+#include "base/arena.h"
 
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* error.c - the one place where a failure becomes a sentence. */
-#include "error.h"
+#include "base/error.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -11,6 +11,7 @@ enum plumb_status plumb_fail(struct plumb_error *err, enum plumb_status status, 
                              const char *format, ...) PLUMB_PRINTF(4, 5);
 enum plumb_status plumb_fail_memory(struct plumb_error *err);
 /* PLUMB_IO with errno's text appended. */
-enum plumb_status plumb_fail_errno(struct plumb_error *err, const char *doing, const char *path);
+enum plumb_status plumb_fail_errno(struct plumb_error *err, const char *doing,
+                                   const char *path);
 
 #endif

@@ -1,5 +1,5 @@
 /* memory.c - allocation with overflow checks and a switch that makes it fail on demand. */
-#include "memory.h"
+#include "base/memory.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
