@@ -26,6 +26,24 @@ void plumb_arena_release(struct plumb_arena *arena)
     *arena = (struct plumb_arena){.limit = arena->limit};
 }
 
+void plumb_arena_join(struct plumb_arena *to, struct plumb_arena *from)
+{
+    if (!from->blocks)
+        return;
+    struct arena_block *last = from->blocks;
+    while (last->next)
+        last = last->next;
+    if (to->blocks) { /* behind the block that is being filled */
+        last->next = to->blocks->next;
+        to->blocks->next = from->blocks;
+    } else {
+        to->blocks = from->blocks;
+        to->used = from->used;
+    }
+    to->allocated += from->allocated;
+    *from = (struct plumb_arena){.limit = from->limit};
+}
+
 static bool add_block(struct plumb_arena *arena, size_t need)
 {
     size_t size = arena->blocks ? arena->blocks->size * 2 : FIRST_BLOCK;

@@ -13,6 +13,8 @@ struct plumb_arena {
 
 /* A zeroed struct is an empty arena without a limit. */
 void plumb_arena_release(struct plumb_arena *arena);
+/* Moves all memory of `from` into `to`; `from` is empty afterwards. */
+void plumb_arena_join(struct plumb_arena *to, struct plumb_arena *from);
 /* Zeroed and aligned to 16; NULL when out of memory or over the limit. */
 void *plumb_arena_alloc(struct plumb_arena *arena, size_t count, size_t size);
 char *plumb_arena_text(struct plumb_arena *arena, const char *text, size_t length);

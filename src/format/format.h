@@ -30,13 +30,13 @@ struct plumb_write_item {
 struct plumb_write_request {
     const struct plumb_write_item *items;
     size_t count;
-    const char *framework; /* whose names the items carry, "" if nobody's */
+    const char *framework;                 /* whose names the items carry, "" if nobody's */
     const struct plumb_progress *progress; /* may be NULL */
 };
 
 struct plumb_format {
-    struct plumb_entry entry;  /* .name .summary .detail: `plumb list`, `plumb explain` */
-    const char *extensions;    /* "pt pth bin": for choosing a writer, never a reader */
+    struct plumb_entry entry; /* .name .summary .detail: `plumb list`, `plumb explain` */
+    const char *extensions;   /* "pt pth bin": for choosing a writer, never a reader */
     /* Looks at the content. A format for files has `probe`, one for directories the other. */
     enum plumb_probe (*probe)(const struct plumb_map *map);
     enum plumb_probe (*probe_directory)(const char *path);
@@ -60,8 +60,13 @@ const struct plumb_format *plumb_format_for_writing(const char *path);
 enum plumb_status plumb_file_include(struct plumb_file *file, const char *path,
                                      const char *prefix, const struct plumb_table *only,
                                      struct plumb_error *err);
-/* The same for bytes [offset, offset + size) of a map: a file inside a file. The new file is
- * read apart, so that the caller may look at its tensors; free with plumb_file_close(). */
+/* Moves everything in `from` into `to`, names prefixed; `from` is empty afterwards and only
+ * waits to be closed. */
+enum plumb_status plumb_file_absorb(struct plumb_file *to, struct plumb_file *from,
+                                    const char *prefix, const struct plumb_table *only,
+                                    struct plumb_error *err);
+/* A file inside a file: bytes [offset, offset + size) of a map: opened apart, so that the caller may
+ * look at its tensors or absorb it. The map must outlive it. */
 enum plumb_status plumb_file_open_slice(const struct plumb_map *map, uint64_t offset,
                                         uint64_t size, int depth, struct plumb_file **file,
                                         struct plumb_error *err);

@@ -19,6 +19,14 @@ enum {
     PLUMB_MAX_NAME = 1 << 16,
 };
 
+/* A checksum over a stretch of a file that is not just one storage (MindSpore's trailer). */
+struct plumb_file_check {
+    const struct plumb_map *map;
+    uint64_t offset, size; /* inside the map */
+    uint32_t crc;          /* zlib's crc32, as the file says */
+    const char *label;     /* what it covers; lives in the arena */
+};
+
 struct plumb_file {
     struct plumb_arena arena; /* holds every tensor, storage, note, warning and name */
     char *path;
@@ -33,6 +41,8 @@ struct plumb_file {
     struct plumb_table names;
     struct plumb_note *notes;
     size_t note_count, note_capacity;
+    struct plumb_file_check *checks;
+    size_t check_count, check_capacity;
     const char **warnings;
     size_t warning_count, warning_capacity, warnings_left_out;
     int depth; /* of files that include files */
@@ -83,6 +93,10 @@ enum plumb_status plumb_file_add_tensor(struct plumb_file *file,
 /* `json` is a JSON value, e.g. 1e-3 or "adamw" with its quotes. Both are copied. */
 enum plumb_status plumb_file_add_note(struct plumb_file *file, const char *key,
                                       const char *json, struct plumb_error *err);
+/* Verified when the file is scanned; a mismatch becomes a warning then. */
+enum plumb_status plumb_file_add_check(struct plumb_file *file,
+                                       const struct plumb_file_check *check,
+                                       struct plumb_error *err);
 enum plumb_status plumb_file_warn(struct plumb_file *file, struct plumb_error *err,
                                   const char *format, ...) PLUMB_PRINTF(3, 4);
 

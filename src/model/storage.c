@@ -26,7 +26,8 @@ static enum plumb_status read_pieces(const struct plumb_storage *storage, uint64
     }
     if (size)
         return plumb_fail(err, PLUMB_DAMAGED, -1,
-                          "%s: the file holds fewer bytes than its tensors need", storage->label);
+                          "%s: the file holds fewer bytes than its tensors need",
+                          storage->label);
     return PLUMB_OK;
 }
 
