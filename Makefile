@@ -36,7 +36,7 @@ UNIT_BIN := $(TEST_SRC:%.c=$(B)/san/%)
 PROPERTY_BIN := $(PROPERTY_SRC:%.c=$(B)/san/%)
 TORTURE_BIN := $(TORTURE_SRC:%.c=$(B)/san/%)
 CLANG_OBJ := $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(TEST_SRC) $(PROPERTY_SRC) \
-    $(TORTURE_SRC) $(PROGRAM_SRC))
+    $(TORTURE_SRC) $(PROGRAM_SRC) $(wildcard tests/fuzz/*.c))
 
 # A tree without a command line still gives the library.
 PLUMB := $(if $(wildcard src/cli/main.c),$(B)/plumb)
@@ -172,6 +172,63 @@ warnings: $(CLANG_OBJ) ## all C files through clang with -Werror (gcc: the sanit
 
 unit: $(UNIT_BIN) ## unit and kernel tests under sanitizers
 	@scripts/run-programs.sh $(UNIT_BIN)
+
+$(B)/fixtures/.made: $(B)/bin/tests/golden/make_fixtures
+	@rm -rf $(@D)
+	@mkdir -p $(@D)
+	$< $(@D)
+	@touch $@
+
+golden: $(SAN_PLUMB) $(B)/fixtures/.made ## the command line against recorded output
+	@scripts/golden.sh
+
+golden-update: $(SAN_PLUMB) $(B)/fixtures/.made ## record it anew and show what changed
+	@scripts/golden.sh --update
+
+property: $(PROPERTY_BIN) $(B)/fixtures/.made ## damaged and hostile files
+	@scripts/run-programs.sh $(PROPERTY_BIN)
+
+torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
+	@scripts/run-programs.sh $(TORTURE_BIN)
+
+CORPUS := tests/fuzz/corpus tests/interop $(B)/fixtures
+$(B)/san/replay_corpus: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_formats.o \
+    $(B)/san/libplumb.a
+	$(CC) $(SAN) -o $@ $^ $(LIBS)
+
+corpus: $(B)/san/replay_corpus $(B)/fixtures/.made ## what the fuzzer found, once more
+	@$< $(CORPUS)
+
+.PHONY: fuzz examples install-test interop bench
+$(B)/fuzz/fuzz_formats: $(B)/fuzz/tests/fuzz/fuzz_formats.o $(B)/fuzz/libplumb.a
+	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
+
+fuzz: $(B)/fuzz/fuzz_formats $(B)/fixtures/.made ## libFuzzer for SECONDS (600)
+	@mkdir -p $(B)/fuzz/corpus $(B)/fuzz/found
+	$< -max_total_time=$(SECONDS) -max_len=16384 -timeout=20 -rss_limit_mb=4096 \
+	    -artifact_prefix=$(B)/fuzz/found/ -print_final_stats=1 $(B)/fuzz/corpus \
+	    $(wildcard tests/fuzz/corpus tests/interop/*/) $(B)/fixtures $(B)/fixtures/small
+
+examples: all $(PROGRAM_SRC:%.c=$(B)/bin/%) ## compile the examples, run the demo
+	@scripts/check-examples.sh
+
+install-test: all $(B)/fixtures/.made ## install to a temporary place, build against it
+	@scripts/check-install.sh
+
+interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors and onnx
+	@$(B)/venv/bin/python tests/python/run.py
+
+bench: all ## ratios against cat, numpy, torch and mindspore, measured now
+	@scripts/setup-packages.sh build test
+	@scripts/setup-venv.sh
+	@$(B)/venv/bin/python bench/run.py
+
+# ---- installation ---------------------------------------------------------------------
+
+.PHONY: install
+install: all ## binary, library, header, pkg-config file, man pages, completions
+	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SOVERSION='$(SOVERSION)' \
+	    LIBS='$(LIBS)' scripts/install.sh
 
 # ---- care -----------------------------------------------------------------------------
 

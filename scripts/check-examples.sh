@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# The examples keep their promises: the demo runs and finds what was planted.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+passed=0
+failed=0
+expect() { # what, command...
+    local what=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+    else
+        echo "FAILED $what"
+        failed=$((failed + 1))
+    fi
+}
+scripts/demo.sh >build/demo.log 2>&1
+expect "the demo runs (build/demo.log)" test $? -eq 0
+expect "the demo finds the planted layer" grep -q 'conv2.weight' build/demo.log
+expect "verdict.c has at most 30 lines" test "$(wc -l <examples/c/verdict.c)" -le 30
+build/bin/examples/c/verdict build/demo/net.pth build/demo/net.ckpt >build/verdict.log 2>&1
+expect "verdict exits with 1 for the demo's files" test $? -eq 1
+expect "verdict says different" grep -q '^different: ' build/verdict.log
+build/bin/examples/c/verdict build/demo/net.pth build/demo/net.pth >build/verdict.log 2>&1
+expect "verdict exits with 0 for a file and itself" test $? -eq 0
+expect "verdict says identical" grep -q '^identical: ' build/verdict.log
+build/bin/examples/c/verdict build/demo/net.pth build/demo/none >build/verdict.log 2>&1
+expect "verdict exits with 2 for a missing file" test $? -eq 2
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Called by `make install` with PREFIX, DESTDIR, VERSION, SOVERSION and LIBS.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+root=$DESTDIR$PREFIX
+
+put() { # mode, source, target
+    install -D -m "$1" "$2" "$root/$3"
+}
+put 755 build/plumb bin/plumb
+put 644 build/libplumb.a lib/libplumb.a
+put 755 build/libplumb.so "lib/libplumb.so.$VERSION"
+ln -sf "libplumb.so.$VERSION" "$root/lib/libplumb.so.$SOVERSION"
+ln -sf "libplumb.so.$SOVERSION" "$root/lib/libplumb.so"
+put 644 include/plumb.h include/plumb.h
+
+sed -e "s|@PREFIX@|$PREFIX|" -e "s|@VERSION@|$VERSION|" -e "s|@LIBS@|$LIBS|" plumb.pc.in >build/plumb.pc
+put 644 build/plumb.pc lib/pkgconfig/plumb.pc
+
+scripts/make-man.sh build/man
+for page in build/man/*.1; do
+    put 644 "$page" "share/man/man1/$(basename "$page")"
+done
+mkdir -p build/completion
+build/plumb help --completion bash >build/completion/plumb
+put 644 build/completion/plumb share/bash-completion/completions/plumb

@@ -1,0 +1,153 @@
+/*
+ * exercise.h - does with some bytes everything a user could, and checks the promises of plumb.h.
+ *
+ * Shared by the damage tests, the fuzzer and the replay of its corpus. The bytes may be anything:
+ * they must be refused with one line that names the file, or open and then hold what they
+ * claim. Crashes, leaks and undefined behaviour are the sanitizers' business.
+ */
+#ifndef PLUMB_TESTS_EXERCISE_H
+#define PLUMB_TESTS_EXERCISE_H
+
+#include "plumb.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Elements of all tensors together above which values are only sampled: a few bytes may
+ * describe a broadcast view of any size, and walking it is slow, not wrong. */
+enum { EXERCISE_MOST_ELEMENTS = 1 << 20 };
+
+/* NULL if `err` is a proper report of `status` about the file `name`. */
+static inline const char *exercise_error(enum plumb_status status,
+                                         const struct plumb_error *err, const char *name)
+{
+    if (err->status != status)
+        return "the error's status is not the one returned";
+    if (err->message[0] == '\0')
+        return "no message";
+    for (const char *p = err->message; *p; p++)
+        if ((unsigned char)*p < ' ')
+            return "the message is not one line of plain text";
+    if (status != PLUMB_NO_MEMORY && !strstr(err->message, name))
+        return "the message does not name the file";
+    return NULL;
+}
+
+static inline const char *exercise_tensor(const struct plumb_tensor *tensor, const char *name)
+{
+    if (!tensor || !tensor->name)
+        return "a tensor or its name is missing";
+    if (tensor->rank < 0 || tensor->rank > PLUMB_MAX_RANK || tensor->dtype >= PLUMB_DTYPE_COUNT)
+        return "rank or dtype out of range";
+    int64_t count = 1;
+    for (int i = 0; i < tensor->rank; i++)
+        if (tensor->shape[i] < 0 || __builtin_mul_overflow(count, tensor->shape[i], &count))
+            return "the shape is negative or overflows";
+    if (count != tensor->count)
+        return "the count is not the product of the shape";
+    const int64_t piece = count < 4096 ? count : 4096;
+    void *values = malloc((size_t)piece * 16 + 1);
+    if (!values)
+        return "the test is out of memory";
+    const char *complaint = NULL;
+    const int64_t starts[] = {0, count - piece};
+    for (int i = 0; i < 2 && !complaint; i++) {
+        struct plumb_error err = {0};
+        const enum plumb_status status =
+            plumb_tensor_read(tensor, starts[i], piece, values, &err);
+        if (status != PLUMB_OK)
+            complaint = exercise_error(status, &err, name);
+    }
+    free(values);
+    return complaint;
+}
+
+static inline bool exercise_discard(void *context, const char *bytes, size_t size)
+{
+    (void)bytes;
+    *(size_t *)context += size;
+    return true;
+}
+
+static inline const char *exercise_numbers(struct plumb_file *file, size_t count,
+                                           const char *name)
+{
+    const struct plumb_scan_options scan = {.threads = 1};
+    struct plumb_error err = {0};
+    struct plumb_summary *summaries = calloc(count + 1, sizeof *summaries);
+    if (!summaries)
+        return "the test is out of memory";
+    enum plumb_status status = plumb_file_summarize(
+        file, PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_FINGERPRINT, &scan, summaries, &err);
+    free(summaries);
+    if (status != PLUMB_OK)
+        return exercise_error(status, &err, name);
+    size_t written = 0;
+    const struct plumb_sink sink = {exercise_discard, &written};
+    for (int json = 0; json < 2; json++) {
+        const struct plumb_show_options show = {.stats = true, .json = json, .scan = scan};
+        status = plumb_report_file(file, &show, &sink, &err);
+        if (status != PLUMB_OK)
+            return exercise_error(status, &err, name);
+        if (written == 0)
+            return "an empty report";
+    }
+    return NULL;
+}
+
+/* NULL if all promises hold, else what is wrong. `opened` (may be NULL) tells if they opened. */
+static inline const char *exercise(const char *name, const void *bytes, size_t size,
+                                   bool *opened)
+{
+    struct plumb_error err = {0};
+    struct plumb_file *file = NULL;
+    const enum plumb_status status =
+        plumb_file_open_memory(name, bytes, size, NULL, &file, &err);
+    if (opened)
+        *opened = status == PLUMB_OK;
+    if (status != PLUMB_OK)
+        return file ? "a file that failed to open was returned"
+                    : exercise_error(status, &err, name);
+    const size_t count = plumb_file_tensor_count(file);
+    const char *complaint = NULL;
+    uint64_t elements = 0;
+    for (size_t i = 0; i < count && !complaint; i++) {
+        complaint = exercise_tensor(plumb_file_tensor(file, i), name);
+        if (!complaint &&
+            __builtin_add_overflow(elements, plumb_file_tensor(file, i)->count, &elements))
+            elements = UINT64_MAX;
+    }
+    for (size_t i = 0; i < plumb_file_note_count(file) && !complaint; i++)
+        if (!plumb_file_note(file, i)->key || !plumb_file_note(file, i)->json)
+            complaint = "a note without key or value";
+    for (size_t i = 0; i < plumb_file_warning_count(file) && !complaint; i++)
+        if (!plumb_file_warning(file, i) || !*plumb_file_warning(file, i))
+            complaint = "an empty warning";
+    if (!complaint && elements < EXERCISE_MOST_ELEMENTS)
+        complaint = exercise_numbers(file, count, name);
+    plumb_file_close(file);
+    return complaint;
+}
+
+/* The whole file in memory of exactly its size, so that reading past its end is seen. */
+static inline unsigned char *exercise_load(const char *path, size_t *size)
+{
+    FILE *in = fopen(path, "rb");
+    if (!in)
+        return NULL;
+    unsigned char *bytes = NULL;
+    if (fseek(in, 0, SEEK_END) == 0 && ftell(in) >= 0) {
+        *size = (size_t)ftell(in);
+        rewind(in);
+        bytes = malloc(*size ? *size : 1);
+        if (bytes && fread(bytes, 1, *size, in) != *size) {
+            free(bytes);
+            bytes = NULL;
+        }
+    }
+    fclose(in);
+    return bytes;
+}
+
+#endif
