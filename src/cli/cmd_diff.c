@@ -1,0 +1,149 @@
+/* cmd_diff.c - `plumb diff A B`: where does B leave A, and does it matter? */
+#include "command.h"
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct diff_arguments {
+    const char *map, *csv;
+    double rtol, atol;
+    size_t top, threads;
+    bool json;
+    struct text_list metrics;
+};
+
+static const struct option_row rows[] = {
+    {"map", "FILE", "names in A and B that belong together: lines 'a b', JSON or YAML",
+     OPTION_TEXT, offsetof(struct diff_arguments, map)},
+    {"rtol", "R", "relative tolerance of the allclose metric (1e-5)", OPTION_NUMBER,
+     offsetof(struct diff_arguments, rtol)},
+    {"atol", "A", "absolute tolerance of the allclose metric (1e-8)", OPTION_NUMBER,
+     offsetof(struct diff_arguments, atol)},
+    {"metric", "M", "show this metric; may be repeated (`plumb list metrics`)", OPTION_LIST,
+     offsetof(struct diff_arguments, metrics)},
+    {"top", "N", "tensors to show, worst first; 0 for all (20)", OPTION_COUNT,
+     offsetof(struct diff_arguments, top)},
+    {"csv", "FILE", "also write a table of all pairs and metrics", OPTION_TEXT,
+     offsetof(struct diff_arguments, csv)},
+    {"json", NULL, "for programs", OPTION_FLAG, offsetof(struct diff_arguments, json)},
+    {"threads", "N", "threads to use (default: one a processor)", OPTION_COUNT,
+     offsetof(struct diff_arguments, threads)},
+};
+
+extern const struct command command_diff;
+
+static bool write_csv_bytes(void *context, const char *bytes, size_t size)
+{
+    return fwrite(bytes, 1, size, context) == size;
+}
+
+static int write_csv(const struct plumb_diff *diff, const char *path)
+{
+    FILE *file = fopen(path, "w");
+    if (!file) {
+        (void)fprintf(stderr, "plumb diff: %s: cannot write it; choose another --csv FILE\n",
+                      path);
+        return EXIT_TROUBLE;
+    }
+    const struct plumb_sink sink = {.write = write_csv_bytes, .context = file};
+    const struct plumb_diff_report_options options = {.form = PLUMB_REPORT_CSV};
+    struct plumb_error error;
+    const enum plumb_status status = plumb_report_diff(diff, &options, &sink, &error);
+    const bool whole = fclose(file) == 0;
+    if (status == PLUMB_OK && whole)
+        return EXIT_ALIKE;
+    (void)fprintf(stderr, "plumb diff: %s: could not be written whole; is the disk full?\n",
+                  path);
+    return EXIT_TROUBLE;
+}
+
+static int report(const struct plumb_diff *diff, const struct diff_arguments *arguments)
+{
+    if (arguments->csv && write_csv(diff, arguments->csv))
+        return EXIT_TROUBLE;
+    const struct plumb_diff_report_options options = {
+        .form = arguments->json ? PLUMB_REPORT_JSON : PLUMB_REPORT_TEXT,
+        .top = arguments->top,
+        .metrics = arguments->metrics.count ? arguments->metrics.items : NULL,
+        .metric_count = arguments->metrics.count,
+        .width = terminal_width(),
+    };
+    struct plumb_error error;
+    if (plumb_report_diff(diff, &options, &standard_output, &error))
+        return fail(&error);
+    const enum plumb_verdict verdict = plumb_diff_verdict(diff);
+    return verdict <= PLUMB_ROUNDING ? EXIT_ALIKE : EXIT_DIFFERENT;
+}
+
+static int compare(const char *path_a, const char *path_b,
+                   const struct diff_arguments *arguments)
+{
+    struct plumb_error error;
+    struct plumb_file *a = NULL, *b = NULL;
+    struct plumb_diff *diff = NULL;
+    struct progress_bar bar;
+    progress_begin(&bar);
+    const struct plumb_diff_options options = {
+        .compare = {.scan = {.threads = (int)arguments->threads, .progress = &bar.callbacks},
+                    .rtol = arguments->rtol,
+                    .atol = arguments->atol},
+        .map_path = arguments->map,
+    };
+    const bool failed = plumb_file_open(path_a, NULL, &a, &error) ||
+                        plumb_file_open(path_b, NULL, &b, &error) ||
+                        plumb_diff_new(a, b, &options, &diff, &error);
+    progress_end(&bar);
+    const int code = failed ? fail(&error) : report(diff, arguments);
+    plumb_diff_free(diff);
+    plumb_file_close(b);
+    plumb_file_close(a);
+    return code;
+}
+
+static bool metrics_exist(const struct text_list *metrics)
+{
+    const struct plumb_comparison nothing = {0};
+    for (size_t i = 0; i < metrics->count; i++) {
+        double value;
+        if (plumb_metric_value(metrics->items[i], &nothing, &value))
+            continue;
+        (void)fprintf(stderr, "plumb diff: no metric '%s'; `plumb list metrics` shows them\n",
+                      metrics->items[i]);
+        return false;
+    }
+    return true;
+}
+
+static int run(int argc, char **argv)
+{
+    struct diff_arguments arguments = {.top = 20};
+    struct text_list operands = {0};
+    if (!options_parse("diff", &command_diff.options, argc, argv, &arguments, &operands))
+        return EXIT_TROUBLE;
+    if (operands.count != 2)
+        return fail_usage(&command_diff, "two files are compared: the reference A, then B");
+    if (!metrics_exist(&arguments.metrics))
+        return EXIT_TROUBLE;
+    return compare(operands.items[0], operands.items[1], &arguments);
+}
+
+const struct command command_diff = {
+    .name = "diff",
+    .summary = "where B leaves A, and whether that is rounding or a bug",
+    .operands = "A B",
+    .detail =
+        "A is the reference. Tensors are paired by name, by the renaming rules between\n"
+        "PyTorch and MindSpore, by a map, and last by shape and order (marked 'guess').\n"
+        "Every pair gets a verdict and its reason:\n"
+        "  identical      the same values\n"
+        "  rounding       what the types and the length of the sums allow\n"
+        "  approximation  another formula or a less precise accumulator\n"
+        "  different      with a pattern: bit-flip, blocks, slice, scaled, transposed ...\n"
+        "Exit code 0 for identical and rounding, 1 for the others, 2 for trouble.\n\n"
+        "  plumb diff reference.pth migrated.ckpt\n"
+        "  plumb diff a.npy b.npy --metric cosine --metric max_abs\n"
+        "  plumb diff run1/ run2/ --top 0 --csv pairs.csv\n",
+    .options = {rows, sizeof rows / sizeof *rows},
+    .run = run,
+};
