@@ -1,0 +1,78 @@
+/*
+ * kernel.h - the inner loops: what is computed over one block of at most 1024 elements.
+ *
+ * Each kernel exists as portable C (the reference) and for AVX2, and both give the same bits:
+ * sums are fp64 per element, element i goes to lane i % 8 (i % 4 for pairs), and the lanes are
+ * folded in one fixed order (kernel_lanes.h). A block with a value that is not finite gives a
+ * result with an infinity or NaN in `absolute`; the caller then takes such values out and
+ * calls again, so the kernels themselves need no slow path.
+ */
+#ifndef PLUMB_KERNEL_KERNEL_H
+#define PLUMB_KERNEL_KERNEL_H
+
+#include "plumb.h"
+
+enum {
+    PLUMB_BLOCK = 1024,             /* elements */
+    PLUMB_FINGERPRINT_WORDS = 1024, /* 32-bit words of a fingerprint block */
+    PLUMB_ULP_LIMITS = PLUMB_ULP_BUCKETS - 1,
+};
+
+struct plumb_block_sums {
+    double sum, square;            /* of x - pivot, of its square */
+    double absolute;               /* of |x| */
+    double min, max, min_absolute; /* +inf, -inf, +inf for an empty block */
+};
+
+struct plumb_block_counts {
+    uint64_t zero, below, at; /* |x| == 0, 0 < |x| < low, |x| >= high */
+};
+
+struct plumb_block_pair {
+    double d_square, d_absolute, d_sum; /* d = b - a */
+    double d_outward;                   /* sum of d * sign(a) */
+    double d_a;                         /* sum of d * a */
+    double a_square, a_absolute;
+    double relative; /* sum of |d| / |a| over a != 0 */
+    double max_d, max_relative, max_a, max_b;
+    uint64_t equal, close, within_1e3, within_5e3;
+    uint64_t zero_reference; /* a == 0, b != 0 */
+};
+
+struct plumb_block_ulp {
+    uint64_t same;                    /* equal bits */
+    uint64_t above[PLUMB_ULP_LIMITS]; /* distance > 0, 1, 2, 4, 16, 256, 65536 */
+    uint64_t max;
+};
+
+/* `direct` types, which kernels read as they lie in memory: f64, f32, f16, bf16. Everything
+ * else is widened to f64 first. Pointers need no alignment. */
+struct plumb_kernel {
+    const char *name;
+    void (*f16_from_f32)(const void *from, size_t count, void *to); /* nearest even */
+    void (*f32_from_f16)(const void *from, size_t count, void *to);
+    void (*sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                 struct plumb_block_sums *sums);
+    void (*counts)(enum plumb_dtype direct, const void *x, size_t n, double low, double high,
+                   struct plumb_block_counts *counts);
+    void (*pair)(enum plumb_dtype direct, const void *a, const void *b, size_t n, double rtol,
+                 double atol, struct plumb_block_pair *pair);
+    /* Sums of b * b and a * b. */
+    void (*products)(enum plumb_dtype direct, const void *a, const void *b, size_t n,
+                     double *b_square, double *dot);
+    /* Codes of sign and magnitude, 16, 32 or 64 bits wide. */
+    void (*ulp)(int bits, const void *a, const void *b, size_t n, struct plumb_block_ulp *ulp);
+    /* Sum of word[i] * multiplier[i] modulo 2^64 over n words. */
+    uint64_t (*fingerprint)(const void *words, size_t n, const uint64_t *multipliers);
+};
+
+/* The kernels of this process: chosen once, by the CPU or by PLUMB_CPU=scalar|avx2. */
+const struct plumb_kernel *plumb_kernel(void);
+const struct plumb_kernel *plumb_kernel_scalar(void);
+const struct plumb_kernel *plumb_kernel_avx2(void); /* NULL where the CPU lacks it */
+
+bool plumb_kernel_is_direct(enum plumb_dtype dtype);
+
+extern const uint64_t plumb_ulp_limits[PLUMB_ULP_LIMITS];
+
+#endif

@@ -1,0 +1,121 @@
+/* kernel_scalar.c - the reference: plain C that says what every other kernel must give. */
+#include "kernel.h"
+
+#include "kernel_lanes.h"
+#include "kernel_ulp.h"
+#include "widen.h"
+
+#include <string.h>
+
+static void f16_from_f32(const void *from, size_t count, void *to)
+{
+    const unsigned char *in = from;
+    unsigned char *out = to;
+    for (size_t i = 0; i < count; i++) {
+        float value;
+        memcpy(&value, in + 4 * i, sizeof value);
+        const uint16_t half = plumb_narrow_f16(value);
+        memcpy(out + 2 * i, &half, sizeof half);
+    }
+}
+
+static void f32_from_f16(const void *from, size_t count, void *to)
+{
+    const unsigned char *in = from;
+    unsigned char *out = to;
+    for (size_t i = 0; i < count; i++) {
+        uint16_t half;
+        memcpy(&half, in + 2 * i, sizeof half);
+        const float value = plumb_widen_f16(half);
+        memcpy(out + 4 * i, &value, sizeof value);
+    }
+}
+
+static void sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                 struct plumb_block_sums *result)
+{
+    double values[PLUMB_BLOCK];
+    struct sum_lanes lanes;
+    plumb_widen(direct, x, n, values);
+    sum_lanes_clear(&lanes);
+    for (size_t i = 0; i < n; i++)
+        sum_lane_add(&lanes, i % SUM_LANES, values[i], pivot);
+    sum_lanes_fold(&lanes, result);
+}
+
+static void counts(enum plumb_dtype direct, const void *x, size_t n, double low, double high,
+                   struct plumb_block_counts *result)
+{
+    double values[PLUMB_BLOCK];
+    plumb_widen(direct, x, n, values);
+    *result = (struct plumb_block_counts){0};
+    for (size_t i = 0; i < n; i++) {
+        const double magnitude = fabs(values[i]);
+        result->zero += magnitude == 0;
+        result->below += magnitude < low && magnitude != 0;
+        result->at += magnitude >= high;
+    }
+}
+
+static void pair(enum plumb_dtype direct, const void *a, const void *b, size_t n, double rtol,
+                 double atol, struct plumb_block_pair *result)
+{
+    double left[PLUMB_BLOCK], right[PLUMB_BLOCK];
+    struct pair_lanes lanes = {.d_square = {0}};
+    plumb_widen(direct, a, n, left);
+    plumb_widen(direct, b, n, right);
+    for (size_t i = 0; i < n; i++)
+        pair_lane_add(&lanes, i % PAIR_LANES, left[i], right[i], rtol, atol);
+    pair_lanes_fold(&lanes, result);
+}
+
+static void products(enum plumb_dtype direct, const void *a, const void *b, size_t n,
+                     double *b_square, double *dot)
+{
+    double left[PLUMB_BLOCK], right[PLUMB_BLOCK];
+    double square_lanes[PAIR_LANES] = {0}, dot_lanes[PAIR_LANES] = {0};
+    plumb_widen(direct, a, n, left);
+    plumb_widen(direct, b, n, right);
+    for (size_t i = 0; i < n; i++) {
+        square_lanes[i % PAIR_LANES] += right[i] * right[i];
+        dot_lanes[i % PAIR_LANES] += left[i] * right[i];
+    }
+    *b_square = fold_sum4(square_lanes);
+    *dot = fold_sum4(dot_lanes);
+}
+
+static void ulp(int bits, const void *a, const void *b, size_t n,
+                struct plumb_block_ulp *result)
+{
+    *result = (struct plumb_block_ulp){0};
+    ulp_count_from(bits, a, b, 0, n, result);
+}
+
+static uint64_t fingerprint(const void *words, size_t n, const uint64_t *multipliers)
+{
+    const unsigned char *bytes = words;
+    uint64_t sum = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint32_t word;
+        memcpy(&word, bytes + 4 * i, sizeof word);
+        sum += word * multipliers[i];
+    }
+    return sum;
+}
+
+static const struct plumb_kernel scalar_kernel = {
+    .name = "scalar",
+    .f16_from_f32 = f16_from_f32,
+    .f32_from_f16 = f32_from_f16,
+    .sums = sums,
+    .counts = counts,
+    .pair = pair,
+    .products = products,
+    .ulp = ulp,
+    .fingerprint = fingerprint,
+};
+
+const struct plumb_kernel *plumb_kernel_scalar(void)
+{
+    return &scalar_kernel;
+}
