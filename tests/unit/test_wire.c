@@ -55,7 +55,7 @@ static void damage_is_refused_at_its_field(void **state)
         {"\x08", 1, 0},                                              /* no value */
         {"\x08\xff", 2, 0},                                          /* cut varint */
         {"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, 0}, /* too long */
-        {"\x0a\5ab", 4, 0},                                        /* longer than there is */
+        {"\x0a\5ab", 4, 0},                                          /* longer than there is */
         {"\x0a\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 10, 0},         /* 2^63 bytes */
         {"\x0d\1\2\3", 4, 0},                                        /* cut fixed32 */
         {"\x09\1\2\3", 4, 0},                                        /* cut fixed64 */
