@@ -24,3 +24,5 @@ done
 mkdir -p build/completion
 build/plumb help --completion bash >build/completion/plumb
 put 644 build/completion/plumb share/bash-completion/completions/plumb
+build/plumb help --completion zsh >build/completion/_plumb
+put 644 build/completion/_plumb share/zsh/site-functions/_plumb
