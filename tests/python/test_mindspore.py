@@ -83,6 +83,8 @@ class MindSporeTest(InteropTest):
                       "after": random_array(self.rng, "i4", (3, 3))}
             for crc in False, True:
                 path = self.save(values, crc_check=crc)
+                with open(path, "rb") as f:
+                    self.assertGreater(f.read().count(b"\x0a\x03big"), 1, "the tensor was not split")
                 self.assert_reads(path, {k: of_numpy(v) for k, v in values.items()})
         finally:
             setattr(serialization, name, before)
