@@ -116,6 +116,10 @@ def mindspore_samples():
     }
     save(values, "dtypes.ckpt")
     save({"bf16": ms.Tensor(f32(4), ms.bfloat16)}, "bf16.ckpt")
+    from mindspore.train import serialization
+
+    serialization.SLICE_SIZE = 1  # KiB; 512 MiB as shipped
+    save({"first": f32(2), "split": f32(30, 20), "last": f32(3)}, "chunks.ckpt", crc_check=True)
 
 
 def safetensors_samples():
