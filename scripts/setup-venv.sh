@@ -5,7 +5,18 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-python=${PYTHON:-python3}
+# mindspore has wheels for Python 3.9 to 3.11; Debian 12 has 3.11.
+python=
+for candidate in ${PYTHON:-python3 /usr/bin/python3 python3.11 python3.10 python3.9}; do
+    if "$candidate" -c 'import sys; sys.exit(not (3, 9) <= sys.version_info < (3, 12))' 2>/dev/null; then
+        python=$candidate
+        break
+    fi
+done
+if [ -z "$python" ]; then
+    echo "setup: no Python 3.9, 3.10 or 3.11 found; install one or name it: PYTHON=... make setup-test" >&2
+    exit 2
+fi
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/plumb
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
 hash=$(sha256sum tests/requirements.txt | cut -c1-12)

@@ -9,6 +9,7 @@
 #define PLUMB_TESTS_EXERCISE_H
 
 #include "plumb.h"
+#include "property/json_syntax.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -63,11 +64,42 @@ static inline const char *exercise_tensor(const struct plumb_tensor *tensor, con
     return complaint;
 }
 
-static inline bool exercise_discard(void *context, const char *bytes, size_t size)
+struct exercise_text {
+    char *bytes;
+    size_t size;
+};
+
+static inline bool exercise_keep(void *context, const char *bytes, size_t size)
 {
-    (void)bytes;
-    *(size_t *)context += size;
+    struct exercise_text *text = context;
+    char *grown = realloc(text->bytes, text->size + size + 1);
+    if (!grown)
+        return false;
+    text->bytes = grown;
+    memcpy(text->bytes + text->size, bytes, size);
+    text->size += size;
     return true;
+}
+
+/* The report as text and as JSON: there, and the latter is JSON whatever the names in it. */
+static inline const char *exercise_reports(struct plumb_file *file, const char *name)
+{
+    const char *complaint = NULL;
+    for (int json = 0; json < 2 && !complaint; json++) {
+        struct plumb_error err = {0};
+        struct exercise_text text = {0};
+        const struct plumb_sink sink = {exercise_keep, &text};
+        const struct plumb_show_options show = {.stats = true, .json = json, .scan.threads = 1};
+        const enum plumb_status status = plumb_report_file(file, &show, &sink, &err);
+        if (status != PLUMB_OK)
+            complaint = exercise_error(status, &err, name);
+        else if (text.size == 0)
+            complaint = "an empty report";
+        else if (json && !json_is_valid(text.bytes, text.size))
+            complaint = "the JSON report is not JSON";
+        free(text.bytes);
+    }
+    return complaint;
 }
 
 static inline const char *exercise_numbers(struct plumb_file *file, size_t count,
@@ -78,22 +110,11 @@ static inline const char *exercise_numbers(struct plumb_file *file, size_t count
     struct plumb_summary *summaries = calloc(count + 1, sizeof *summaries);
     if (!summaries)
         return "the test is out of memory";
-    enum plumb_status status = plumb_file_summarize(
+    const enum plumb_status status = plumb_file_summarize(
         file, PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_FINGERPRINT, &scan, summaries, &err);
     free(summaries);
-    if (status != PLUMB_OK)
-        return exercise_error(status, &err, name);
-    size_t written = 0;
-    const struct plumb_sink sink = {exercise_discard, &written};
-    for (int json = 0; json < 2; json++) {
-        const struct plumb_show_options show = {.stats = true, .json = json, .scan = scan};
-        status = plumb_report_file(file, &show, &sink, &err);
-        if (status != PLUMB_OK)
-            return exercise_error(status, &err, name);
-        if (written == 0)
-            return "an empty report";
-    }
-    return NULL;
+    return status != PLUMB_OK ? exercise_error(status, &err, name)
+                              : exercise_reports(file, name);
 }
 
 /* NULL if all promises hold, else what is wrong. `opened` (may be NULL) tells if they opened. */
