@@ -79,5 +79,10 @@ enum plumb_status plumb_write_item_stream(const struct plumb_write_item *item,
                                           struct plumb_output *output, uint32_t *crc,
                                           const struct plumb_progress *progress,
                                           struct plumb_error *err);
+/* The same for `length` values from `first` on; the caller drops the source's storage. */
+enum plumb_status plumb_write_item_range(const struct plumb_write_item *item, int64_t first,
+                                         int64_t length, struct plumb_output *output,
+                                         uint32_t *crc, const struct plumb_progress *progress,
+                                         struct plumb_error *err);
 
 #endif

@@ -37,19 +37,19 @@ static bool go_on(const struct plumb_progress *progress, const char *name, int64
     return progress->update(progress->context, name, (uint64_t)done, (uint64_t)total);
 }
 
-enum plumb_status plumb_write_item_stream(const struct plumb_write_item *item,
-                                          struct plumb_output *output, uint32_t *crc,
-                                          const struct plumb_progress *progress,
-                                          struct plumb_error *err)
+enum plumb_status plumb_write_item_range(const struct plumb_write_item *item, int64_t first,
+                                         int64_t length, struct plumb_output *output,
+                                         uint32_t *crc, const struct plumb_progress *progress,
+                                         struct plumb_error *err)
 {
     const size_t size = plumb_dtype_size(item->dtype);
-    const int64_t total = item->source->count;
+    const int64_t total = item->source->count, end = first + length;
     unsigned char *block = plumb_alloc_array(STREAM_ELEMENTS, size);
     if (!block)
         return plumb_fail_memory(err);
     enum plumb_status status = PLUMB_OK;
-    for (int64_t at = 0; at < total && status == PLUMB_OK; at += STREAM_ELEMENTS) {
-        const int64_t count = total - at < STREAM_ELEMENTS ? total - at : STREAM_ELEMENTS;
+    for (int64_t at = first; at < end && status == PLUMB_OK; at += STREAM_ELEMENTS) {
+        const int64_t count = end - at < STREAM_ELEMENTS ? end - at : STREAM_ELEMENTS;
         const size_t bytes = (size_t)count * size;
         status = plumb_write_item_values(item, at, count, block, err);
         if (status == PLUMB_OK && crc)
@@ -60,6 +60,16 @@ enum plumb_status plumb_write_item_stream(const struct plumb_write_item *item,
             status = plumb_fail(err, PLUMB_STOPPED, -1, "stopped before the end, as asked");
     }
     plumb_free(block);
+    return status;
+}
+
+enum plumb_status plumb_write_item_stream(const struct plumb_write_item *item,
+                                          struct plumb_output *output, uint32_t *crc,
+                                          const struct plumb_progress *progress,
+                                          struct plumb_error *err)
+{
+    enum plumb_status status =
+        plumb_write_item_range(item, 0, item->source->count, output, crc, progress, err);
     plumb_storage_drop(item->source->storage);
     return status;
 }
