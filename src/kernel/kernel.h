@@ -36,6 +36,7 @@ struct plumb_block_pair {
     double relative; /* sum of |d| / |a| over a != 0 */
     double max_d, max_relative, max_a, max_b;
     uint64_t equal, close, within_1e3, within_5e3;
+    uint64_t zero;           /* a == 0 */
     uint64_t zero_reference; /* a == 0, b != 0 */
 };
 

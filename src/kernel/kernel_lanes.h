@@ -26,7 +26,8 @@ struct pair_lanes {
     double max_d[PAIR_LANES], max_relative[PAIR_LANES];
     double max_a[PAIR_LANES], max_b[PAIR_LANES];
     uint64_t equal[PAIR_LANES], close[PAIR_LANES];
-    uint64_t within_1e3[PAIR_LANES], within_5e3[PAIR_LANES], zero_reference[PAIR_LANES];
+    uint64_t within_1e3[PAIR_LANES], within_5e3[PAIR_LANES];
+    uint64_t zero[PAIR_LANES], zero_reference[PAIR_LANES];
 };
 
 static inline void sum_lanes_clear(struct sum_lanes *lanes)
@@ -60,10 +61,11 @@ static inline void sum_lane_add(struct sum_lanes *lanes, size_t lane, double x, 
     lanes->min_absolute[lane] = lane_min(magnitude, lanes->min_absolute[lane]);
 }
 
+/* `d` is b - a, given apart because integers can be subtracted exactly where doubles cannot. */
 static inline void pair_lane_add(struct pair_lanes *lanes, size_t lane, double a, double b,
-                                 double rtol, double atol)
+                                 double d, double rtol, double atol)
 {
-    const double d = b - a, error = fabs(d), reference = fabs(a);
+    const double error = fabs(d), reference = fabs(a);
     const bool zero = a == 0;
     const double outward = signbit(a) ? -d : d;
     const double relative = zero ? 0 : error / reference;
@@ -80,6 +82,7 @@ static inline void pair_lane_add(struct pair_lanes *lanes, size_t lane, double a
     lanes->max_a[lane] = lane_max(reference, lanes->max_a[lane]);
     lanes->max_b[lane] = lane_max(fabs(b), lanes->max_b[lane]);
     lanes->equal[lane] += d == 0;
+    lanes->zero[lane] += zero;
     lanes->zero_reference[lane] += zero && d != 0;
     lanes->close[lane] += error <= rtol * reference + atol;
     lanes->within_1e3[lane] += relative < 1e-3;
@@ -143,6 +146,7 @@ static inline void pair_lanes_fold(const struct pair_lanes *lanes,
     pair->max_b = fold_max4(lanes->max_b);
     pair->equal = fold_count4(lanes->equal);
     pair->close = fold_count4(lanes->close);
+    pair->zero = fold_count4(lanes->zero);
     pair->zero_reference = fold_count4(lanes->zero_reference);
     pair->within_1e3 = fold_count4(lanes->within_1e3) - pair->zero_reference;
     pair->within_5e3 = fold_count4(lanes->within_5e3) - pair->zero_reference;

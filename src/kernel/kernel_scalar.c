@@ -65,7 +65,8 @@ static void pair(enum plumb_dtype direct, const void *a, const void *b, size_t n
     plumb_widen(direct, a, n, left);
     plumb_widen(direct, b, n, right);
     for (size_t i = 0; i < n; i++)
-        pair_lane_add(&lanes, i % PAIR_LANES, left[i], right[i], rtol, atol);
+        pair_lane_add(&lanes, i % PAIR_LANES, left[i], right[i], right[i] - left[i], rtol,
+                      atol);
     pair_lanes_fold(&lanes, result);
 }
 

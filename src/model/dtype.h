@@ -20,6 +20,13 @@ double plumb_dtype_min_normal(enum plumb_dtype dtype);
 /* Of two types the one with fewer significand bits; `a` if neither is coarser. */
 enum plumb_dtype plumb_dtype_coarser(enum plumb_dtype a, enum plumb_dtype b);
 
+/* An integer of any type, or a bool. */
+struct plumb_integer {
+    uint64_t magnitude;
+    bool negative;
+};
+struct plumb_integer plumb_integer_load(enum plumb_dtype dtype, const void *from);
+
 /* The bits of `value` rounded to the floating-point type `dtype`. */
 uint64_t plumb_round_to_bits(enum plumb_dtype dtype, double value, enum plumb_round round);
 /* `value` rounded to an integer, as a double; NaN and infinities stay. */

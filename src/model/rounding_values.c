@@ -17,32 +17,27 @@
 
 enum { BLOCK = 512 };
 
-struct integer {
-    uint64_t magnitude;
-    bool negative;
-};
-
-static uint64_t load_bits(const unsigned char *from, size_t size)
+static uint64_t load_bits(const void *from, size_t size)
 {
     uint64_t bits = 0;
     memcpy(&bits, from, size); /* little endian: the low bytes */
     return bits;
 }
 
-static struct integer load_integer(enum plumb_dtype dtype, const unsigned char *from)
+struct plumb_integer plumb_integer_load(enum plumb_dtype dtype, const void *from)
 {
     const size_t size = plumb_dtype_size(dtype);
     uint64_t bits = load_bits(from, size);
     if (dtype == PLUMB_BOOL)
-        return (struct integer){.magnitude = bits != 0};
+        return (struct plumb_integer){.magnitude = bits != 0};
     const uint64_t sign = UINT64_C(1) << (8 * size - 1);
     if (!plumb_dtype_is_signed(dtype) || !(bits & sign))
-        return (struct integer){.magnitude = bits};
+        return (struct plumb_integer){.magnitude = bits};
     bits |= ~(sign - 1);
-    return (struct integer){.magnitude = 0 - bits, .negative = true};
+    return (struct plumb_integer){.magnitude = 0 - bits, .negative = true};
 }
 
-static void store_integer(enum plumb_dtype dtype, struct integer value, unsigned char *to)
+static void store_integer(enum plumb_dtype dtype, struct plumb_integer value, unsigned char *to)
 {
     const size_t size = plumb_dtype_size(dtype);
     const bool is_signed = plumb_dtype_is_signed(dtype);
@@ -55,10 +50,10 @@ static void store_integer(enum plumb_dtype dtype, struct integer value, unsigned
     memcpy(to, &bits, size);
 }
 
-static struct integer integer_of_double(double value, enum plumb_round round)
+static struct plumb_integer integer_of_double(double value, enum plumb_round round)
 {
     const double whole = plumb_round_to_integer(value, round);
-    struct integer result = {.negative = whole < 0};
+    struct plumb_integer result = {.negative = whole < 0};
     if (fabs(whole) >= 0x1p64)
         result.magnitude = UINT64_MAX;
     else if (!isnan(whole))
@@ -92,7 +87,7 @@ static void integers_to_doubles(enum plumb_dtype dtype, const unsigned char *fro
 {
     const size_t size = plumb_dtype_size(dtype);
     for (size_t i = 0; i < count; i++) {
-        const struct integer value = load_integer(dtype, from + i * size);
+        const struct plumb_integer value = plumb_integer_load(dtype, from + i * size);
         to[i] = plumb_round_from_integer(value.magnitude, value.negative, round);
     }
 }
@@ -102,7 +97,7 @@ static void integers_to_integers(enum plumb_dtype from_dtype, const unsigned cha
 {
     const size_t from_size = plumb_dtype_size(from_dtype), to_size = plumb_dtype_size(to_dtype);
     for (size_t i = 0; i < count; i++) {
-        const struct integer value = load_integer(from_dtype, from + i * from_size);
+        const struct plumb_integer value = plumb_integer_load(from_dtype, from + i * from_size);
         if (to_dtype == PLUMB_BOOL)
             to[i] = value.magnitude != 0;
         else

@@ -1,0 +1,63 @@
+/* fingerprint.c - see fingerprint.h for what is computed. */
+#include "fingerprint.h"
+
+#include "kernel.h"
+
+#include <pthread.h>
+#include <string.h>
+
+static const uint64_t seed = UINT64_C(0x706c756d62);
+static const uint64_t power = UINT64_C(0xd1342543de82ef95); /* P: 5 modulo 8 */
+static const uint64_t mix_count = UINT64_C(0x9e3779b97f4a7c15);
+static const uint64_t mix_last = UINT64_C(0xff51afd7ed558ccd);
+
+static uint64_t multipliers[PLUMB_FINGERPRINT_WORDS];
+static pthread_once_t filled = PTHREAD_ONCE_INIT;
+
+static void fill_multipliers(void)
+{
+    uint64_t state = seed;
+    for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++) {
+        state += UINT64_C(0x9e3779b97f4a7c15);
+        uint64_t z = state;
+        z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+        z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+        multipliers[i] = (z ^ (z >> 31)) | 1;
+    }
+}
+
+static uint64_t power_of(uint64_t exponent)
+{
+    uint64_t result = 1;
+    for (uint64_t base = power; exponent; exponent >>= 1, base *= base)
+        if (exponent & 1)
+            result *= base;
+    return result;
+}
+
+uint64_t plumb_fingerprint_part(uint64_t position, const void *bytes, size_t size)
+{
+    const struct plumb_kernel *kernel = plumb_kernel();
+    const unsigned char *from = bytes;
+    uint64_t factor = power_of(position / PLUMB_FINGERPRINT_BLOCK), sum = 0;
+    pthread_once(&filled, fill_multipliers);
+    for (; size >= PLUMB_FINGERPRINT_BLOCK; size -= PLUMB_FINGERPRINT_BLOCK) {
+        sum += kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, multipliers) * factor;
+        factor *= power;
+        from += PLUMB_FINGERPRINT_BLOCK;
+    }
+    if (size) {
+        unsigned char last[PLUMB_FINGERPRINT_BLOCK] = {0};
+        memcpy(last, from, size);
+        sum += kernel->fingerprint(last, (size + 3) / 4, multipliers) * factor;
+    }
+    return sum;
+}
+
+uint64_t plumb_fingerprint_finish(uint64_t parts, uint64_t byte_count)
+{
+    uint64_t h = parts ^ (byte_count * mix_count);
+    h ^= h >> 32;
+    h *= mix_last;
+    return h ^ (h >> 29);
+}

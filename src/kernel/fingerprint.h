@@ -1,0 +1,26 @@
+/*
+ * fingerprint.h - 64 bits that stand for the values of a tensor.
+ *
+ * The values in logical order, as little-endian bytes, are padded with zeros to 32-bit words
+ * w[i] and cut into blocks of 1024 words. With arithmetic modulo 2^64:
+ *     B[k] = sum over j of w[1024 k + j] * M[j]
+ *     H    = sum over k of B[k] * P^k
+ *     then, with n the number of bytes (shifts bring in zeros):
+ *     H ^= n * C1;  H ^= H >> 32;  H *= C2;  H ^= H >> 29
+ * M[j] is the (j + 1)-th output of splitmix64 started at 0x706c756d62 ("plumb"), made odd by
+ * setting bit 0. P, C1 and C2 are below. Sums commute, so threads and devices may split the
+ * words as they like; docs/fingerprint.md has the same in a few torch operations.
+ */
+#ifndef PLUMB_KERNEL_FINGERPRINT_H
+#define PLUMB_KERNEL_FINGERPRINT_H
+
+#include "plumb.h"
+
+enum { PLUMB_FINGERPRINT_BLOCK = 4096 }; /* bytes */
+
+/* H of bytes that begin at byte `position`, a multiple of PLUMB_FINGERPRINT_BLOCK, of the whole. The H of
+ * parts add up to the H of the whole, before plumb_fingerprint_finish. */
+uint64_t plumb_fingerprint_part(uint64_t position, const void *bytes, size_t size);
+uint64_t plumb_fingerprint_finish(uint64_t parts, uint64_t byte_count);
+
+#endif

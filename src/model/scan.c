@@ -1,0 +1,157 @@
+/* scan.c - comparing two tensors in chunks on several threads. */
+#include "scan.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/threads.h"
+#include "model/scan_chunks.h"
+#include "model/scan_compare.h"
+
+enum { SMALLEST_RUN = 1024, MOST_RUNS = 65536 };
+
+enum plumb_status plumb_block_map_new(int64_t elements, struct plumb_block_map **map,
+                                      struct plumb_error *err)
+{
+    struct plumb_block_map *made = plumb_alloc_array(1, sizeof *made);
+    if (!made)
+        return plumb_fail_memory(err);
+    made->block = SMALLEST_RUN;
+    while (elements > made->block * MOST_RUNS)
+        made->block *= 2;
+    made->count = elements > 0 ? (size_t)((elements - 1) / made->block + 1) : 0;
+    made->unequal = plumb_alloc_array(made->count + 1, sizeof *made->unequal);
+    if (!made->unequal) {
+        plumb_free(made);
+        return plumb_fail_memory(err);
+    }
+    *map = made;
+    return PLUMB_OK;
+}
+
+void plumb_block_map_free(struct plumb_block_map *map)
+{
+    if (map)
+        plumb_free(map->unequal);
+    plumb_free(map);
+}
+
+struct comparing {
+    const struct plumb_tensor *a, *b;
+    struct plumb_compare_task task;
+    struct plumb_scan_buffers buffers;
+    struct plumb_compare_state *states; /* one a chunk */
+    int64_t chunk;
+};
+
+static int64_t smaller(int64_t x, int64_t y)
+{
+    return x < y ? x : y;
+}
+
+static enum plumb_status compare_chunk(void *context, size_t number, int worker,
+                                       struct plumb_error *err)
+{
+    const struct comparing *job = context;
+    struct plumb_compare_state *state = &job->states[number];
+    void *left = plumb_scan_buffer(&job->buffers, worker, 0);
+    void *right = plumb_scan_buffer(&job->buffers, worker, 1);
+    const size_t size_a = plumb_dtype_size(job->a->dtype),
+                 size_b = plumb_dtype_size(job->b->dtype);
+    const int64_t most = PLUMB_SCAN_BUFFER / (int64_t)(size_a > size_b ? size_a : size_b);
+    const int64_t begin = (int64_t)number * job->chunk;
+    const int64_t end = smaller(begin + job->chunk, job->a->count);
+    plumb_compare_begin(state);
+    for (int64_t at = begin, n; at < end; at += n) {
+        n = smaller(most, end - at);
+        enum plumb_status status = plumb_tensor_read(job->a, at, n, left, err);
+        if (status == PLUMB_OK)
+            status = plumb_tensor_read(job->b, at, n, right, err);
+        if (status)
+            return status;
+        plumb_compare_add(state, &job->task, left, right, at, (size_t)n);
+    }
+    return PLUMB_OK;
+}
+
+static uint64_t chunk_weight(void *context, size_t number)
+{
+    const struct comparing *job = context;
+    const int64_t begin = (int64_t)number * job->chunk;
+    return (uint64_t)smaller(job->chunk, job->a->count - begin);
+}
+
+static enum plumb_status check_pair(const struct plumb_tensor *a, const struct plumb_tensor *b,
+                                    const struct plumb_block_map *map, struct plumb_error *err)
+{
+    if (a->count != b->count)
+        return plumb_fail(err, PLUMB_INVALID, -1,
+                          "'%s' has %lld elements and '%s' has %lld; only tensors of equal "
+                          "count can be compared",
+                          a->name, (long long)a->count, b->name, (long long)b->count);
+    if (plumb_dtype_is_complex(a->dtype) != plumb_dtype_is_complex(b->dtype))
+        return plumb_fail(err, PLUMB_INVALID, -1,
+                          "'%s' is %s and '%s' is %s; convert the real one to complex first",
+                          a->name, plumb_dtype_name(a->dtype), b->name,
+                          plumb_dtype_name(b->dtype));
+    if (map && map->block * (int64_t)map->count < a->count)
+        return plumb_fail(err, PLUMB_INVALID, -1, "the block map is too small for '%s'",
+                          a->name);
+    return PLUMB_OK;
+}
+
+static enum plumb_status run_comparison(struct comparing *job,
+                                        const struct plumb_compare_options *options,
+                                        struct plumb_comparison *comparison,
+                                        struct plumb_error *err)
+{
+    const size_t chunks = plumb_scan_chunk_count(job->a->count);
+    const struct plumb_job threads = {
+        .task_count = chunks,
+        .run = compare_chunk,
+        .context = job,
+        .weight = chunk_weight,
+        .what = job->a->name,
+        .progress = options ? options->scan.progress : NULL,
+        .threads = plumb_thread_count(options ? options->scan.threads : 0),
+    };
+    job->states = plumb_alloc_array(chunks, sizeof *job->states);
+    if (!job->states)
+        return plumb_fail_memory(err);
+    enum plumb_status status = plumb_scan_buffers_new(&job->buffers, threads.threads, 2, err);
+    if (status == PLUMB_OK)
+        status = plumb_job_run(&threads, err);
+    if (status == PLUMB_OK) {
+        struct plumb_compare_state total;
+        plumb_compare_begin(&total);
+        for (size_t i = 0; i < chunks; i++)
+            plumb_compare_merge(&total, &job->states[i]);
+        plumb_compare_finish(&total, comparison);
+    }
+    plumb_scan_buffers_free(&job->buffers);
+    plumb_free(job->states);
+    return status;
+}
+
+enum plumb_status plumb_scan_compare(const struct plumb_tensor *a, const struct plumb_tensor *b,
+                                     const struct plumb_compare_options *options,
+                                     struct plumb_comparison *comparison,
+                                     struct plumb_block_map *map, struct plumb_error *err)
+{
+    enum plumb_status status = check_pair(a, b, map, err);
+    if (status)
+        return status;
+    struct comparing job = {.a = a, .b = b, .chunk = plumb_scan_chunk(a->count)};
+    job.task = plumb_compare_task(a->dtype, b->dtype, options ? options->rtol : 0,
+                                  options ? options->atol : 0);
+    job.task.map = map;
+    return run_comparison(&job, options, comparison, err);
+}
+
+enum plumb_status plumb_tensor_compare(const struct plumb_tensor *a,
+                                       const struct plumb_tensor *b,
+                                       const struct plumb_compare_options *options,
+                                       struct plumb_comparison *comparison,
+                                       struct plumb_error *err)
+{
+    return plumb_scan_compare(a, b, options, comparison, NULL, err);
+}

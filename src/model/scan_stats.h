@@ -1,0 +1,25 @@
+/* scan_stats.h - statistics gathered block by block and merged in a fixed order. */
+#ifndef PLUMB_MODEL_SCAN_STATS_H
+#define PLUMB_MODEL_SCAN_STATS_H
+
+#include "model/scan_total.h"
+
+/* Start with plumb_stats_begin(); the type is that of one part of a complex number. */
+struct plumb_stats_state {
+    struct plumb_stats counts; /* its min and max too; the rest is filled at the end */
+    uint64_t finite;
+    struct plumb_total sum, absolute;
+    /* Of the finite values, in units of 2^exponent: their mean, and the sum of the squared
+     * distances from it. */
+    double mean, spread;
+    int exponent;
+};
+
+void plumb_stats_begin(struct plumb_stats_state *state);
+/* `count` counts parts. */
+void plumb_stats_add(struct plumb_stats_state *state, enum plumb_dtype part, const void *values,
+                     size_t count);
+void plumb_stats_merge(struct plumb_stats_state *state, const struct plumb_stats_state *next);
+void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stats *stats);
+
+#endif
