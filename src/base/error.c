@@ -1,6 +1,8 @@
 /* error.c - the one place where a failure becomes a sentence. */
 #include "base/error.h"
 
+#include "base/utf8.h"
+
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -39,6 +41,7 @@ enum plumb_status plumb_fail(struct plumb_error *err, enum plumb_status status, 
         err->offset = offset;
         (void)vsnprintf(err->message, sizeof err->message, format, args);
         va_end(args);
+        plumb_utf8_make_printable(err->message, false);
     }
     return status;
 }

@@ -1,7 +1,7 @@
 /* utf8.c - checking and writing UTF-8; see utf8.h. */
 #include "base/utf8.h"
 
-#include <stdbool.h>
+#include <string.h>
 
 static bool is_continuation(unsigned char byte)
 {
@@ -60,4 +60,21 @@ size_t plumb_utf8_encode(uint32_t code, char out[4])
     const uint32_t mark = length == 2 ? 0xc0U : length == 3 ? 0xe0U : 0xf0U;
     out[0] = (char)(mark | code);
     return length;
+}
+
+void plumb_utf8_make_printable(char *text, bool keep_lines)
+{
+    size_t left = strlen(text);
+    while (left) {
+        size_t length = plumb_utf8_length(text, left);
+        const unsigned char first = (unsigned char)text[0];
+        const bool c1_control = length == 2 && first == 0xc2 && (unsigned char)text[1] < 0xa0;
+        const bool control = first < 0x20 && !(keep_lines && first == '\n');
+        if (length == 0 || control || first == 0x7f || c1_control) {
+            memset(text, '?', c1_control ? 2 : 1);
+            length = c1_control ? 2 : 1;
+        }
+        text += length;
+        left -= length;
+    }
 }

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -347,6 +348,7 @@ enum plumb_status plumb_file_warn(struct plumb_file *file, struct plumb_error *e
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    plumb_utf8_make_printable(text, false);
     char *copy = plumb_arena_text(&file->arena, text, strlen(text));
     void *warnings = file->warnings;
     if (!copy || !make_room(&warnings, file->warning_count, &file->warning_capacity,

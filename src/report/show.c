@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -125,13 +126,17 @@ static enum plumb_status gather(struct plumb_show *show, struct plumb_error *err
 static enum plumb_status write_form(const struct plumb_show *show, struct plumb_buffer *report,
                                     struct plumb_error *err)
 {
-    if (show->single)
-        return plumb_show_one(show, report, err);
+    enum plumb_status status = PLUMB_OK;
     if (show->options->json)
         plumb_show_json(show, report);
+    else if (show->single)
+        status = plumb_show_one(show, report, err);
     else
         plumb_show_text(show, report);
-    return PLUMB_OK;
+    /* JSON escapes what is not printable; in text it would reach the terminal. */
+    if (!show->options->json && report->data)
+        plumb_utf8_make_printable(report->data, true);
+    return status;
 }
 
 enum plumb_status plumb_report_file(struct plumb_file *file,

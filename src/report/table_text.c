@@ -2,6 +2,7 @@
 #include "report/table_text.h"
 
 #include "base/memory.h"
+#include "base/utf8.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -52,9 +53,10 @@ void plumb_table_text_cell(struct plumb_table_text *table, const char *format, .
     va_start(args, format);
     const int length = vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    const size_t size = length < 0 ? 0 : (size_t)length;
-    add_cell(table, plumb_arena_text(&table->arena, text,
-                                     size < sizeof text ? size : sizeof text - 1));
+    if (length < 0)
+        text[0] = '\0';
+    plumb_utf8_make_printable(text, false);
+    add_cell(table, plumb_arena_text(&table->arena, text, strlen(text)));
 }
 
 /* East Asian wide and full-width forms take two columns; the ranges that names are made of. */

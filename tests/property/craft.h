@@ -29,7 +29,7 @@ static inline void craft_add(struct craft *craft, const void *bytes, size_t size
 static inline void craft_number(struct craft *craft, uint64_t value, int width)
 {
     for (int i = 0; i < width; i++) {
-        const unsigned char byte = (unsigned char)(value >> (8 * i));
+        const unsigned char byte = (unsigned char)(i < 8 ? value >> (8 * i) : 0);
         craft_add(craft, &byte, 1);
     }
 }

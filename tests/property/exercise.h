@@ -19,6 +19,14 @@
  * describe a broadcast view of any size, and walking it is slow, not wrong. */
 enum { EXERCISE_MOST_ELEMENTS = 1 << 20 };
 
+static inline bool exercise_is_printable(const char *text, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        if (((unsigned char)text[i] < ' ' && text[i] != '\n') || text[i] == 0x7f)
+            return false;
+    return true;
+}
+
 /* NULL if `err` is a proper report of `status` about the file `name`. */
 static inline const char *exercise_error(enum plumb_status status,
                                          const struct plumb_error *err, const char *name)
@@ -27,9 +35,9 @@ static inline const char *exercise_error(enum plumb_status status,
         return "the error's status is not the one returned";
     if (err->message[0] == '\0')
         return "no message";
-    for (const char *p = err->message; *p; p++)
-        if ((unsigned char)*p < ' ')
-            return "the message is not one line of plain text";
+    if (!exercise_is_printable(err->message, strlen(err->message)) ||
+        strchr(err->message, '\n'))
+        return "the message is not one line of plain text";
     if (status != PLUMB_NO_MEMORY && !strstr(err->message, name))
         return "the message does not name the file";
     return NULL;
@@ -97,6 +105,8 @@ static inline const char *exercise_reports(struct plumb_file *file, const char *
             complaint = "an empty report";
         else if (json && !json_is_valid(text.bytes, text.size))
             complaint = "the JSON report is not JSON";
+        else if (!json && !exercise_is_printable(text.bytes, text.size))
+            complaint = "the text report has control characters";
         free(text.bytes);
     }
     return complaint;
