@@ -49,6 +49,16 @@ static void change_everywhere(const char *path, unsigned char *bytes, size_t siz
     }
 }
 
+/* Some samples are parts that say nothing alone. */
+static bool is_whole(const char *path)
+{
+    static const char *const parts[] = {".data", ".metadata", ".distcp", ".index.json"};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if (strstr(path, parts[i]))
+            return false;
+    return true;
+}
+
 static void damage_folder(void **state)
 {
     const char *folder = *state;
@@ -61,7 +71,11 @@ static void damage_folder(void **state)
         size_t size = 0;
         unsigned char *bytes = exercise_load(path, &size);
         assert_non_null(bytes);
-        try_bytes(path, "nothing changed", 0, bytes, size);
+        bool opened = false;
+        const char *complaint = exercise(path, bytes, size, &opened);
+        if (complaint || opened != is_whole(path))
+            fail_msg("%s, unchanged: %s", path,
+                     complaint ? complaint : "opened, or not, against expectation");
         cut_everywhere(path, bytes, size);
         change_everywhere(path, bytes, size);
         free(bytes);
