@@ -183,6 +183,11 @@ enum plumb_status plumb_inflater_feed(struct plumb_inflater *inflater, const voi
     return PLUMB_OK;
 }
 
+size_t plumb_inflater_filled(const struct plumb_inflater *inflater)
+{
+    return inflater->filled;
+}
+
 enum plumb_status plumb_inflater_finish(const struct plumb_inflater *inflater,
                                         struct plumb_error *err)
 {

@@ -19,6 +19,8 @@ void plumb_inflater_free(struct plumb_inflater *inflater);
 /* The next bytes of the deflated data, as many as there are at hand. */
 enum plumb_status plumb_inflater_feed(struct plumb_inflater *inflater, const void *bytes,
                                       size_t size, struct plumb_error *err);
+/* How much of the memory holds content by now. */
+size_t plumb_inflater_filled(const struct plumb_inflater *inflater);
 /* After the last feed: succeeds if the data was whole and filled the memory exactly. */
 enum plumb_status plumb_inflater_finish(const struct plumb_inflater *inflater,
                                         struct plumb_error *err);

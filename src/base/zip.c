@@ -269,35 +269,41 @@ enum plumb_status plumb_zip_locate(const struct plumb_map *map,
     return PLUMB_OK;
 }
 
+/* Inflates the first `size` bytes of a member; all of it has to be sound if that is all. */
 static enum plumb_status inflate_entry(const struct plumb_map *map,
                                        const struct plumb_zip_entry *entry, uint64_t offset,
-                                       void *memory, struct plumb_error *err)
+                                       void *memory, size_t size, struct plumb_error *err)
 {
+    const bool whole = size == entry->size;
     struct plumb_inflater *inflater = NULL;
     unsigned char *block = plumb_alloc(EXTRACT_BLOCK);
     if (!block)
         return plumb_fail_memory(err);
-    enum plumb_status status =
-        plumb_inflater_new(memory, (size_t)entry->size, entry->name, &inflater, err);
+    enum plumb_status status = plumb_inflater_new(memory, size, entry->name, &inflater, err);
     uint64_t left = entry->packed_size;
-    while (status == PLUMB_OK && left) {
+    bool enough = false;
+    while (status == PLUMB_OK && left && !enough) {
         const size_t part = left < EXTRACT_BLOCK ? (size_t)left : (size_t)EXTRACT_BLOCK;
         status = plumb_map_read(map, offset, part, block, err);
         if (status == PLUMB_OK)
             status = plumb_inflater_feed(inflater, block, part, err);
         offset += part;
         left -= part;
+        /* More content than asked for is what a part has. */
+        enough = !whole && plumb_inflater_filled(inflater) == size;
     }
-    if (status == PLUMB_OK)
+    if (enough)
+        status = PLUMB_OK;
+    else if (status == PLUMB_OK)
         status = plumb_inflater_finish(inflater, err);
     plumb_inflater_free(inflater);
     plumb_free(block);
     return status;
 }
 
-enum plumb_status plumb_zip_extract(const struct plumb_map *map,
-                                    const struct plumb_zip_entry *entry, void *memory,
-                                    struct plumb_error *err)
+enum plumb_status plumb_zip_peek(const struct plumb_map *map,
+                                 const struct plumb_zip_entry *entry, void *memory, size_t size,
+                                 struct plumb_error *err)
 {
     uint64_t offset = 0;
     enum plumb_status status = plumb_zip_locate(map, entry, &offset, err);
@@ -305,13 +311,20 @@ enum plumb_status plumb_zip_extract(const struct plumb_map *map,
         return status;
     switch (entry->method) {
     case PLUMB_ZIP_STORED:
-        return plumb_map_read(map, offset, (size_t)entry->size, memory, err);
+        return plumb_map_read(map, offset, size, memory, err);
     case PLUMB_ZIP_DEFLATED:
-        return inflate_entry(map, entry, offset, memory, err);
+        return inflate_entry(map, entry, offset, memory, size, err);
     default:
         return plumb_fail(err, PLUMB_UNSUPPORTED, (int64_t)entry->header,
                           "%s: member %s is packed by method %d; only stored and deflated "
                           "members are read",
                           map->path, entry->name, entry->method);
     }
+}
+
+enum plumb_status plumb_zip_extract(const struct plumb_map *map,
+                                    const struct plumb_zip_entry *entry, void *memory,
+                                    struct plumb_error *err)
+{
+    return plumb_zip_peek(map, entry, memory, (size_t)entry->size, err);
 }

@@ -49,5 +49,9 @@ enum plumb_status plumb_zip_locate(const struct plumb_map *map,
 enum plumb_status plumb_zip_extract(const struct plumb_map *map,
                                     const struct plumb_zip_entry *entry, void *memory,
                                     struct plumb_error *err);
+/* The first `size` bytes of the content, of which there are as many. */
+enum plumb_status plumb_zip_peek(const struct plumb_map *map,
+                                 const struct plumb_zip_entry *entry, void *memory, size_t size,
+                                 struct plumb_error *err);
 
 #endif
