@@ -1,6 +1,286 @@
-/* kernel_avx2.c - placeholder */
-#include "kernel.h"
+/* kernel_avx2.c - conversions, sums, counts and fingerprints with AVX2 and F16C. */
+#include "kernel_avx2.h"
+
+#if defined(__x86_64__)
+
+#include "kernel_lanes.h"
+#include "widen.h"
+
+#include <string.h>
+
+static PLUMB_AVX2 void f16_from_f32(const void *from, size_t count, void *to)
+{
+    const unsigned char *in = from;
+    unsigned char *out = to;
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        __m128i *at = (void *)(out + 2 * i);
+        _mm_storeu_si128(at, _mm256_cvtps_ph(load_floats(PLUMB_F32, in + 4 * i),
+                                             _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
+    }
+    plumb_kernel_scalar()->f16_from_f32(in + 4 * i, count - i, out + 2 * i);
+}
+
+static PLUMB_AVX2 void f32_from_f16(const void *from, size_t count, void *to)
+{
+    const unsigned char *in = from;
+    unsigned char *out = to;
+    size_t i = 0;
+    for (; i + 8 <= count; i += 8) {
+        float *at = (void *)(out + 4 * i);
+        _mm256_storeu_ps(at, load_floats(PLUMB_F16, in + 2 * i));
+    }
+    plumb_kernel_scalar()->f32_from_f16(in + 2 * i, count - i, out + 4 * i);
+}
+
+struct sum_registers {
+    __m256d sum[2], square[2], absolute[2];
+};
+
+PLUMB_AVX2_INLINE void add_half(struct sum_registers *r, int half, __m256d x, __m256d pivot)
+{
+    const __m256d d = _mm256_sub_pd(x, pivot);
+    r->sum[half] = _mm256_add_pd(r->sum[half], d);
+    r->square[half] = _mm256_add_pd(r->square[half], _mm256_mul_pd(d, d));
+    r->absolute[half] = _mm256_add_pd(r->absolute[half], magnitude(x));
+}
+
+PLUMB_AVX2_INLINE void store_sums(const struct sum_registers *r, struct sum_lanes *lanes)
+{
+    for (int half = 0; half < 2; half++) {
+        _mm256_store_pd(lanes->sum + 4 * half, r->sum[half]);
+        _mm256_store_pd(lanes->square + 4 * half, r->square[half]);
+        _mm256_store_pd(lanes->absolute + 4 * half, r->absolute[half]);
+    }
+}
+
+PLUMB_AVX2_INLINE void store_widened(__m256 x, double *to)
+{
+    const struct eight wide = widen_floats(x);
+    _mm256_store_pd(to, wide.low);
+    _mm256_store_pd(to + 4, wide.high);
+}
+
+/* Extremes are found among floats, eight at a time: widening keeps their order. */
+PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
+                                    double pivot_value, struct sum_lanes *lanes)
+{
+    const __m256d pivot = _mm256_set1_pd(pivot_value);
+    const __m256 sign = _mm256_set1_ps(-0.0F);
+    struct sum_registers r = {
+        {_mm256_setzero_pd()}, {_mm256_setzero_pd()}, {_mm256_setzero_pd()}};
+    __m256 min = _mm256_set1_ps((float)INFINITY), max = _mm256_set1_ps(-(float)INFINITY);
+    __m256 least = min;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256 v = load_floats(direct, x + i * direct_size(direct));
+        const struct eight wide = widen_floats(v);
+        add_half(&r, 0, wide.low, pivot);
+        add_half(&r, 1, wide.high, pivot);
+        min = _mm256_min_ps(v, min);
+        max = _mm256_max_ps(v, max);
+        least = _mm256_min_ps(_mm256_andnot_ps(sign, v), least);
+    }
+    store_sums(&r, lanes);
+    store_widened(min, lanes->min);
+    store_widened(max, lanes->max);
+    store_widened(least, lanes->min_absolute);
+    return i;
+}
+
+PLUMB_AVX2_INLINE size_t sum_doubles(const unsigned char *x, size_t n, double pivot_value,
+                                     struct sum_lanes *lanes)
+{
+    const __m256d pivot = _mm256_set1_pd(pivot_value);
+    struct sum_registers r = {
+        {_mm256_setzero_pd()}, {_mm256_setzero_pd()}, {_mm256_setzero_pd()}};
+    __m256d min = _mm256_set1_pd((double)INFINITY), max = _mm256_set1_pd(-(double)INFINITY);
+    __m256d least = min;
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const struct eight v = load_eight(PLUMB_F64, x + 8 * i);
+        add_half(&r, 0, v.low, pivot);
+        add_half(&r, 1, v.high, pivot);
+        min = _mm256_min_pd(v.high, _mm256_min_pd(v.low, min));
+        max = _mm256_max_pd(v.high, _mm256_max_pd(v.low, max));
+        least = _mm256_min_pd(magnitude(v.high), _mm256_min_pd(magnitude(v.low), least));
+    }
+    store_sums(&r, lanes);
+    _mm256_store_pd(lanes->min, min);
+    _mm256_store_pd(lanes->max, max);
+    _mm256_store_pd(lanes->min_absolute, least);
+    return i;
+}
+
+static PLUMB_AVX2 void sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                            struct plumb_block_sums *result)
+{
+    struct sum_lanes lanes;
+    size_t done;
+    sum_lanes_clear(&lanes);
+    if (direct == PLUMB_F64)
+        done = sum_doubles(x, n, pivot, &lanes);
+    else if (direct == PLUMB_F32)
+        done = sum_floats(PLUMB_F32, x, n, pivot, &lanes);
+    else if (direct == PLUMB_F16)
+        done = sum_floats(PLUMB_F16, x, n, pivot, &lanes);
+    else
+        done = sum_floats(PLUMB_BF16, x, n, pivot, &lanes);
+    double rest[8];
+    const unsigned char *from = x;
+    plumb_widen(direct, from + done * direct_size(direct), n - done, rest);
+    for (size_t i = done; i < n; i++)
+        sum_lane_add(&lanes, i % SUM_LANES, rest[i - done], pivot);
+    sum_lanes_fold(&lanes, result);
+}
+
+struct count_registers {
+    __m256i zero, below, at;
+};
+
+PLUMB_AVX2_INLINE void count_four(struct count_registers *r, __m256d x, __m256d low,
+                                  __m256d high)
+{
+    const __m256d m = magnitude(x);
+    r->zero = count_if(r->zero, _mm256_cmp_pd(m, _mm256_setzero_pd(), _CMP_EQ_OQ));
+    r->below = count_if(r->below, _mm256_cmp_pd(m, low, _CMP_LT_OQ));
+    r->at = count_if(r->at, _mm256_cmp_pd(m, high, _CMP_GE_OQ));
+}
+
+PLUMB_AVX2_INLINE uint64_t fold_counts(__m256i counts)
+{
+    uint64_t lane[4];
+    __m256i *at = (void *)lane;
+    _mm256_storeu_si256(at, counts);
+    return fold_count4(lane);
+}
+
+PLUMB_AVX2_INLINE void count_block(enum plumb_dtype direct, const unsigned char *x, size_t n,
+                                   double low, double high, struct plumb_block_counts *counts)
+{
+    struct count_registers r = {_mm256_setzero_si256(), _mm256_setzero_si256(),
+                                _mm256_setzero_si256()};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const struct eight v = load_eight(direct, x + i * direct_size(direct));
+        count_four(&r, v.low, _mm256_set1_pd(low), _mm256_set1_pd(high));
+        count_four(&r, v.high, _mm256_set1_pd(low), _mm256_set1_pd(high));
+    }
+    plumb_kernel_scalar()->counts(direct, x + i * direct_size(direct), n - i, low, high,
+                                  counts);
+    const uint64_t zero = fold_counts(r.zero);
+    counts->zero += zero;
+    counts->below += fold_counts(r.below) - (low > 0 ? zero : 0);
+    counts->at += fold_counts(r.at);
+}
+
+static PLUMB_AVX2 void counts(enum plumb_dtype direct, const void *x, size_t n, double low,
+                              double high, struct plumb_block_counts *result)
+{
+    if (direct == PLUMB_F64)
+        count_block(PLUMB_F64, x, n, low, high, result);
+    else if (direct == PLUMB_F32)
+        count_block(PLUMB_F32, x, n, low, high, result);
+    else if (direct == PLUMB_F16)
+        count_block(PLUMB_F16, x, n, low, high, result);
+    else
+        count_block(PLUMB_BF16, x, n, low, high, result);
+}
+
+PLUMB_AVX2_INLINE void multiply_block(enum plumb_dtype direct, const unsigned char *a,
+                                      const unsigned char *b, size_t n, double *b_square,
+                                      double *dot)
+{
+    const size_t size = direct_size(direct);
+    __m256d square = _mm256_setzero_pd(), product = _mm256_setzero_pd();
+    double squares[4], products[4], left[8], right[8];
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const struct eight x = load_eight(direct, a + i * size);
+        const struct eight y = load_eight(direct, b + i * size);
+        square = _mm256_add_pd(square, _mm256_mul_pd(y.low, y.low));
+        product = _mm256_add_pd(product, _mm256_mul_pd(x.low, y.low));
+        square = _mm256_add_pd(square, _mm256_mul_pd(y.high, y.high));
+        product = _mm256_add_pd(product, _mm256_mul_pd(x.high, y.high));
+    }
+    _mm256_storeu_pd(squares, square);
+    _mm256_storeu_pd(products, product);
+    plumb_widen(direct, a + i * size, n - i, left);
+    plumb_widen(direct, b + i * size, n - i, right);
+    for (size_t k = 0; k < n - i; k++) {
+        squares[k % PAIR_LANES] += right[k] * right[k];
+        products[k % PAIR_LANES] += left[k] * right[k];
+    }
+    *b_square = fold_sum4(squares);
+    *dot = fold_sum4(products);
+}
+
+static PLUMB_AVX2 void products(enum plumb_dtype direct, const void *a, const void *b, size_t n,
+                                double *b_square, double *dot)
+{
+    if (direct == PLUMB_F64)
+        multiply_block(PLUMB_F64, a, b, n, b_square, dot);
+    else if (direct == PLUMB_F32)
+        multiply_block(PLUMB_F32, a, b, n, b_square, dot);
+    else if (direct == PLUMB_F16)
+        multiply_block(PLUMB_F16, a, b, n, b_square, dot);
+    else
+        multiply_block(PLUMB_BF16, a, b, n, b_square, dot);
+}
+
+/* A word times a 64-bit multiplier is two products of 32 bits; the upper one only counts
+ * with its low half, so both are summed apart and joined at the end. */
+PLUMB_AVX2_INLINE void multiply_words(__m256i *low, __m256i *high, __m256i words,
+                                      __m256i multipliers)
+{
+    *low = _mm256_add_epi64(*low, _mm256_mul_epu32(words, multipliers));
+    *high =
+        _mm256_add_epi64(*high, _mm256_mul_epu32(words, _mm256_srli_epi64(multipliers, 32)));
+}
+
+static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n, const uint64_t *multipliers)
+{
+    const unsigned char *from = words;
+    __m256i low[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256i *m = (const void *)(multipliers + i);
+        const __m128i *w = (const void *)(from + 4 * i);
+        multiply_words(&low[0], &high[0], _mm256_cvtepu32_epi64(_mm_loadu_si128(w)),
+                       _mm256_loadu_si256(m));
+        multiply_words(&low[1], &high[1], _mm256_cvtepu32_epi64(_mm_loadu_si128(w + 1)),
+                       _mm256_loadu_si256(m + 1));
+    }
+    const uint64_t lows = fold_counts(_mm256_add_epi64(low[0], low[1]));
+    const uint64_t highs = fold_counts(_mm256_add_epi64(high[0], high[1]));
+    return lows + (highs << 32) +
+           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers + i);
+}
+
+static const struct plumb_kernel avx2_kernel = {
+    .name = "avx2",
+    .f16_from_f32 = f16_from_f32,
+    .f32_from_f16 = f32_from_f16,
+    .sums = sums,
+    .counts = counts,
+    .pair = plumb_avx2_pair,
+    .products = products,
+    .ulp = plumb_avx2_ulp,
+    .fingerprint = fingerprint,
+};
+
+const struct plumb_kernel *plumb_kernel_avx2(void)
+{
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("f16c") ? &avx2_kernel
+                                                                            : NULL;
+}
+
+#else
+
 const struct plumb_kernel *plumb_kernel_avx2(void)
 {
     return NULL;
 }
+
+#endif

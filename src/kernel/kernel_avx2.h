@@ -1,0 +1,81 @@
+/*
+ * kernel_avx2.h - what the AVX2 kernels share: reading eight elements of any direct type.
+ *
+ * Kernels are inline functions with the type as a constant argument, so that each type gets
+ * a loop of its own from one text. Target attributes instead of compiler flags: no file needs
+ * flags of its own, and nothing else in the program may use these instructions by accident.
+ */
+#ifndef PLUMB_KERNEL_KERNEL_AVX2_H
+#define PLUMB_KERNEL_KERNEL_AVX2_H
+
+#include "kernel.h"
+
+#if defined(__x86_64__)
+
+#include <immintrin.h>
+
+#define PLUMB_AVX2 __attribute__((target("avx2,f16c")))
+#define PLUMB_AVX2_INLINE                                                                      \
+    static inline __attribute__((target("avx2,f16c"), always_inline)) /* into one loop */
+
+struct eight {
+    __m256d low, high; /* elements 0-3 and 4-7 */
+};
+
+PLUMB_AVX2_INLINE __m256i load_bits(const unsigned char *from)
+{
+    const __m256i *at = (const void *)from;
+    return _mm256_loadu_si256(at);
+}
+
+/* Eight elements of f32, f16 or bf16, from byte 0 of `from`. */
+PLUMB_AVX2_INLINE __m256 load_floats(enum plumb_dtype direct, const unsigned char *from)
+{
+    const __m128i *half = (const void *)from;
+    const float *single = (const void *)from;
+    if (direct == PLUMB_F16)
+        return _mm256_cvtph_ps(_mm_loadu_si128(half));
+    if (direct == PLUMB_BF16)
+        return _mm256_castsi256_ps(
+            _mm256_slli_epi32(_mm256_cvtepu16_epi32(_mm_loadu_si128(half)), 16));
+    return _mm256_loadu_ps(single);
+}
+
+PLUMB_AVX2_INLINE struct eight widen_floats(__m256 x)
+{
+    return (struct eight){_mm256_cvtps_pd(_mm256_castps256_ps128(x)),
+                          _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1))};
+}
+
+PLUMB_AVX2_INLINE struct eight load_eight(enum plumb_dtype direct, const unsigned char *from)
+{
+    const double *wide = (const void *)from;
+    if (direct == PLUMB_F64)
+        return (struct eight){_mm256_loadu_pd(wide), _mm256_loadu_pd(wide + 4)};
+    return widen_floats(load_floats(direct, from));
+}
+
+PLUMB_AVX2_INLINE size_t direct_size(enum plumb_dtype direct)
+{
+    return direct == PLUMB_F64 ? 8 : direct == PLUMB_F32 ? 4 : 2;
+}
+
+PLUMB_AVX2_INLINE __m256d magnitude(__m256d x)
+{
+    return _mm256_andnot_pd(_mm256_set1_pd(-0.0), x);
+}
+
+/* Adds 1 in the lanes where the comparison held. */
+PLUMB_AVX2_INLINE __m256i count_if(__m256i counts, __m256d held)
+{
+    return _mm256_sub_epi64(counts, _mm256_castpd_si256(held));
+}
+
+void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
+                     double rtol, double atol, struct plumb_block_pair *pair);
+void plumb_avx2_ulp(int bits, const void *a, const void *b, size_t n,
+                    struct plumb_block_ulp *ulp);
+
+#endif
+
+#endif

@@ -1,0 +1,241 @@
+/*
+ * test_kernels.c - the vector kernels against the scalar reference, bit for bit.
+ *
+ * Block kernels are called side by side. What the library makes of them (statistics,
+ * comparisons, fingerprints of every type) is computed by two child processes, one for each
+ * variant, into shared memory. Data end at a page that may not be touched, and begin at odd
+ * addresses.
+ */
+#include "kernel/kernel.h"
+#include "model/dtype.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+enum { PAGE = 4096, ROOM = 32 * PAGE };
+enum sort { ORDINARY, CLOSE, TINY, HUGE_ONES, SPRINKLED, SPARSE, ANY_BITS, SORTS };
+
+static uint64_t state;
+
+static uint64_t next_random(void)
+{
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
+static double uniform(void)
+{
+    return (double)(next_random() >> 11) * 0x1p-53;
+}
+
+/* Memory whose last byte is followed by a page that faults. */
+static unsigned char *guarded(void)
+{
+    unsigned char *memory =
+        mmap(NULL, ROOM + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_true(memory != MAP_FAILED);
+    assert_int_equal(mprotect(memory + ROOM, PAGE, PROT_NONE), 0);
+    return memory + ROOM;
+}
+
+static double draw(enum plumb_dtype part, enum sort sort, double reference)
+{
+    const double top = plumb_dtype_max(part);
+    switch (sort) {
+    case CLOSE:
+        return reference * (1 + (uniform() - 0.5) * pow(10, -8 * uniform()));
+    case TINY:
+        return (uniform() - 0.5) * 8 * plumb_dtype_min_normal(part);
+    case HUGE_ONES:
+        return (uniform() - 0.5) * 1.99 * top;
+    case SPRINKLED:
+        if (next_random() % 40 == 0)
+            return next_random() % 3 ? copysign((double)INFINITY, uniform() - 0.5)
+                                     : (double)NAN;
+        break;
+    case SPARSE:
+        if (next_random() % 2)
+            return next_random() % 2 ? 0.0 : -0.0;
+        break;
+    case ORDINARY:
+    case ANY_BITS:
+    case SORTS:
+        break;
+    }
+    return (uniform() - 0.5) * (plumb_dtype_is_float(part) ? 4 : 250);
+}
+
+static void fill(enum plumb_dtype dtype, unsigned char *to, const unsigned char *near,
+                 size_t count, enum sort sort)
+{
+    const enum plumb_dtype part = plumb_dtype_part(dtype);
+    const size_t size = plumb_dtype_size(part);
+    for (size_t i = 0; i < count * (size_t)plumb_dtype_parts(dtype); i++) {
+        double reference = uniform();
+        if (near)
+            (void)plumb_convert_values(part, near + i * size, PLUMB_F64, &reference, 1,
+                                       PLUMB_ROUND_NEAREST_EVEN, NULL);
+        const double value = draw(part, sort, reference);
+        const uint64_t bits = next_random();
+        if (sort == ANY_BITS)
+            memcpy(to + i * size, &bits, size);
+        else
+            (void)plumb_convert_values(PLUMB_F64, &value, part, to + i * size, 1,
+                                       PLUMB_ROUND_NEAREST_EVEN, NULL);
+    }
+}
+
+/* ---- block kernels side by side ------------------------------------------------------- */
+
+static void compare_block(enum plumb_dtype direct, const void *a, const void *b, size_t n)
+{
+    const struct plumb_kernel *one = plumb_kernel_scalar(), *two = plumb_kernel_avx2();
+    struct plumb_block_sums sums[2];
+    one->sums(direct, a, n, 0.25, &sums[0]);
+    two->sums(direct, a, n, 0.25, &sums[1]);
+    if (isfinite(sums[0].absolute))
+        assert_memory_equal(&sums[0], &sums[1], sizeof sums[0]);
+    else
+        assert_true(!isfinite(sums[1].absolute));
+    struct plumb_block_counts counts[2];
+    one->counts(direct, a, n, 0x1p-14, 1.5, &counts[0]);
+    two->counts(direct, a, n, 0x1p-14, 1.5, &counts[1]);
+    assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
+    struct plumb_block_pair pair[2];
+    one->pair(direct, a, b, n, 1e-5, 1e-8, &pair[0]);
+    two->pair(direct, a, b, n, 1e-5, 1e-8, &pair[1]);
+    if (isfinite(pair[0].d_absolute) && isfinite(pair[0].a_square))
+        assert_memory_equal(&pair[0], &pair[1], sizeof pair[0]);
+    double products[4];
+    one->products(direct, a, b, n, &products[0], &products[1]);
+    two->products(direct, a, b, n, &products[2], &products[3]);
+    if (isfinite(products[0]) && isfinite(products[1]))
+        assert_memory_equal(&products[0], &products[2], 2 * sizeof products[0]);
+    struct plumb_block_ulp ulp[2];
+    const int bits = 8 * (int)plumb_dtype_size(direct);
+    one->ulp(bits, a, b, n, &ulp[0]);
+    two->ulp(bits, a, b, n, &ulp[1]);
+    assert_memory_equal(&ulp[0], &ulp[1], sizeof ulp[0]);
+}
+
+static void test_blocks(void **unused)
+{
+    (void)unused;
+    if (!plumb_kernel_avx2())
+        skip();
+    unsigned char *end_a = guarded(), *end_b = guarded();
+    state = 88172645463325252U;
+    for (unsigned d = PLUMB_F64; d <= PLUMB_BF16; d++) {
+        const enum plumb_dtype direct = (enum plumb_dtype)d;
+        const size_t size = plumb_dtype_size(direct);
+        for (size_t n = 0; n <= PLUMB_BLOCK; n += n == 200 ? 800 : 1) {
+            for (unsigned s = 0; s < SORTS - 1; s++) {
+                const size_t odd = next_random() % 3;
+                unsigned char *a = end_a - n * size - odd, *b = end_b - n * size;
+                fill(direct, a, NULL, n, (enum sort)s);
+                fill(direct, b, a, n, next_random() % 2 ? CLOSE : (enum sort)s);
+                compare_block(direct, a, b, n);
+            }
+        }
+    }
+}
+
+static void test_fingerprint_blocks(void **unused)
+{
+    (void)unused;
+    if (!plumb_kernel_avx2())
+        skip();
+    unsigned char *end = guarded();
+    uint64_t multipliers[PLUMB_FINGERPRINT_WORDS];
+    for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++)
+        multipliers[i] = next_random() | 1;
+    for (size_t n = 0; n <= PLUMB_FINGERPRINT_WORDS; n++) {
+        unsigned char *words = end - 4 * n - n % 3;
+        fill(PLUMB_U32, words, NULL, n, ANY_BITS);
+        assert_true(plumb_kernel_scalar()->fingerprint(words, n, multipliers) ==
+                    plumb_kernel_avx2()->fingerprint(words, n, multipliers));
+    }
+}
+
+/* ---- the library on top of them ------------------------------------------------------- */
+
+struct result {
+    struct plumb_stats stats;
+    struct plumb_comparison comparison;
+    uint64_t fingerprint;
+};
+
+enum { LENGTHS = 26, RESULTS = PLUMB_DTYPE_COUNT * SORTS * LENGTHS };
+
+static size_t length_of(size_t i)
+{
+    static const size_t longer[] = {1023, 1024, 1025, 2047, 4095, 4096, 4097};
+    const size_t first = LENGTHS - sizeof longer / sizeof *longer;
+    return i < first ? i * i * 200 / (first * first) : longer[i - first];
+}
+
+static void compute(const char *variant, struct result *results)
+{
+    setenv("PLUMB_CPU", variant, 1);
+    if (strcmp(plumb_cpu(), variant) != 0)
+        _exit(1);
+    unsigned char *end_a = guarded(), *end_b = guarded();
+    state = 88172645463325252U;
+    for (unsigned d = 0; d < PLUMB_DTYPE_COUNT; d++) {
+        const enum plumb_dtype dtype = (enum plumb_dtype)d;
+        for (unsigned s = 0; s < SORTS; s++) {
+            for (size_t l = 0; l < LENGTHS; l++, results++) {
+                const size_t n = length_of(l), bytes = n * plumb_dtype_size(dtype);
+                unsigned char *a = end_a - bytes - next_random() % 2, *b = end_b - bytes;
+                fill(dtype, a, NULL, n, (enum sort)s);
+                fill(dtype, b, a, n, next_random() % 2 ? CLOSE : (enum sort)s);
+                plumb_values_stats(dtype, a, n, &results->stats);
+                plumb_values_compare(dtype, a, dtype, b, n, 0, 0, &results->comparison);
+                results->fingerprint = plumb_values_fingerprint(dtype, a, n);
+            }
+        }
+    }
+    _exit(0);
+}
+
+static void test_library(void **unused)
+{
+    (void)unused;
+    if (!plumb_kernel_avx2())
+        skip();
+    struct result *results = mmap(NULL, 2 * RESULTS * sizeof *results, PROT_READ | PROT_WRITE,
+                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(results != MAP_FAILED);
+    static const char *const variants[] = {"scalar", "avx2"};
+    for (int v = 0; v < 2; v++) {
+        int status = 1;
+        const pid_t child = fork();
+        if (child == 0)
+            compute(variants[v], results + v * RESULTS);
+        assert_true(child > 0 && waitpid(child, &status, 0) == child);
+        assert_int_equal(status, 0);
+    }
+    for (size_t i = 0; i < RESULTS; i++)
+        assert_memory_equal(&results[i], &results[RESULTS + i], sizeof *results);
+    assert_int_equal(munmap(results, 2 * RESULTS * sizeof *results), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_library), /* first: its children choose their own kernels */
+        cmocka_unit_test(test_blocks),
+        cmocka_unit_test(test_fingerprint_blocks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
