@@ -1,0 +1,141 @@
+/*
+ * pattern_none.c - no pattern of place: another formula for the same function.
+ *
+ * An approximation errs by the same amount wherever the value is the same, so its error is a
+ * function of the value, while errors of sums and updates of weights scatter about zero
+ * whatever the value is. The elements are put into bins by value; the error's mean in each bin
+ * has to explain most of what is seen, beyond what rounding to the grid scatters. Also an
+ * approximation: a small relative error that is the same for large and small values.
+ */
+#include "compare/pattern.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { LEAST_ELEMENTS = 256, MOST_BINS = 64, IN_A_BIN = 32 };
+static const double LARGEST_RELATIVE_L2 = 1.0 / 32;
+
+struct value_error {
+    double value, error, step;
+};
+
+static int by_value(const void *x, const void *y)
+{
+    const double a = ((const struct value_error *)x)->value;
+    const double b = ((const struct value_error *)y)->value;
+    return (a > b) - (a < b);
+}
+
+static size_t collect(const struct plumb_evidence *e, struct value_error *list)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < e->sample.count; i++) {
+        const double a = e->rounded_a[i], b = e->rounded_b[i];
+        if (!isfinite(a) || !isfinite(b) || (a == 0 && b == 0))
+            continue;
+        list[count++] =
+            (struct value_error){a, b - a, plumb_grid_step(e->grid, fmax(fabs(a), fabs(b)))};
+    }
+    return count;
+}
+
+/* The share of the squared error that the mean error of each bin explains, rounding to the
+ * grid included: a mean error m below a step s shows as steps of s in a share m/s. */
+static double explained_share(const struct value_error *list, size_t count)
+{
+    const size_t bins = count / IN_A_BIN < MOST_BINS ? count / IN_A_BIN : MOST_BINS;
+    double total = 0, explained = 0;
+    for (size_t bin = 0; bin < bins; bin++) {
+        const size_t first = bin * count / bins, last = (bin + 1) * count / bins;
+        double sum = 0, squares = 0, step = 0;
+        for (size_t i = first; i < last; i++) {
+            sum += list[i].error;
+            squares += list[i].error * list[i].error;
+            step += list[i].step;
+        }
+        const double n = (double)(last - first);
+        const double mean = sum / n;
+        step /= n;
+        const double scatter = squares / n - mean * mean;
+        total += squares;
+        /* A mean that chance would give explains nothing. */
+        if (mean * mean > 9 * scatter / n)
+            explained += n * (mean * mean + fmin(scatter, fmax(fabs(mean) * step, 0)));
+    }
+    return total > 0 ? explained / total : 0;
+}
+
+/* rms of the relative error among values [first, last) of a list sorted by magnitude. */
+static double relative_error(const struct value_error *list, size_t first, size_t last)
+{
+    double squares = 0;
+    for (size_t i = first; i < last; i++)
+        squares += list[i].error * list[i].error / (list[i].value * list[i].value);
+    return sqrt(squares / (double)(last - first));
+}
+
+/* Small relative errors that do not grow toward small values, over a range of magnitudes. */
+static bool is_relative(struct value_error *list, size_t count, double *relative)
+{
+    for (size_t i = 0; i < count; i++) {
+        list[i].value = fabs(list[i].value);
+        if (list[i].value == 0)
+            return false;
+    }
+    qsort(list, count, sizeof *list, by_value);
+    const size_t quarter = count / 4;
+    if (list[count - 1 - count / 20].value < 16 * list[count / 20].value)
+        return false;
+    const double small = relative_error(list, 0, quarter);
+    const double large = relative_error(list, count - quarter, count);
+    *relative = relative_error(list, 0, count);
+    return *relative < LARGEST_RELATIVE_L2 && small < 4 * large;
+}
+
+static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judgement *judgement,
+                              bool *found, struct plumb_error *err)
+{
+    if (!e->grid || e->sample.count < LEAST_ELEMENTS ||
+        !(e->comparison->relative_l2 <= LARGEST_RELATIVE_L2))
+        return PLUMB_OK;
+    struct value_error *list = plumb_alloc_array(e->sample.count, sizeof *list);
+    if (!list)
+        return plumb_fail_memory(err);
+    const size_t count = collect(e, list);
+    double share = 0, relative = 0;
+    if (count >= LEAST_ELEMENTS) {
+        qsort(list, count, sizeof *list, by_value);
+        share = explained_share(list, count);
+    }
+    if (share > 0.4) {
+        *found = true;
+        plumb_judgement_set(judgement, PLUMB_APPROXIMATION,
+                            "the error is a function of the value (that explains %.0f %% of "
+                            "it), as of another formula: largest %.3g, relative L2 %.3g where "
+                            "rounding allows %.2g",
+                            100 * fmin(share, 1), e->comparison->max_abs,
+                            e->comparison->relative_l2, e->allowed_rms);
+    } else if (count >= LEAST_ELEMENTS && !e->a->weight &&
+               is_relative(list, count, &relative)) {
+        *found = true;
+        plumb_judgement_set(judgement, PLUMB_APPROXIMATION,
+                            "small and large values have the same relative error, %.2g, as of "
+                            "an approximate function; rounding allows %.2g",
+                            relative, e->allowed_rms);
+    }
+    plumb_free(list);
+    return PLUMB_OK;
+}
+
+const struct plumb_pattern_rule plumb_pattern_none = {
+    .entry = {.name = "none",
+              .summary = "no pattern of place",
+              .detail =
+                  "Of identical tensors, of rounding, and of approximations: the error of "
+                  "another formula is\nthe same wherever the value is the same, and lies "
+                  "nowhere in particular."},
+    .find = find,
+};
