@@ -34,7 +34,8 @@ bool plumb_torch_is_training_state(const char *name)
         "acc_delta lr_scheduler lr_schedulers scheduler scheduler_state_dict "
         "opt_param_scheduler rng rng_state rng_states torch_rng_state cuda_rng_state "
         "cuda_rng_state_all cpu_rng_state npu_rng_state random_rng_state np_rng_state "
-        "rng_tracker_states scaler grad_scaler gradscaler loss_scaler amp";
+        "rng_tracker_states scaler grad_scaler gradscaler loss_scaler amp "
+        "step param_groups";
     while (*name) {
         const size_t length = strcspn(name, ".");
         char word[64];
