@@ -1,0 +1,28 @@
+/*
+ * name_map.h - a user's list of names that belong together.
+ *
+ * Three ways to write it, told apart by the content: a JSON object {"a": "b"}, YAML lines
+ * `a: b`, or lines `a b` (blanks, a tab or a comma between). '#' starts a comment.
+ */
+#ifndef PLUMB_MODEL_NAME_MAP_H
+#define PLUMB_MODEL_NAME_MAP_H
+
+#include "base/arena.h"
+#include "base/table.h"
+
+enum { PLUMB_NAME_MAP_BYTES = 64 << 20 }; /* largest file */
+
+struct plumb_name_map {
+    struct plumb_arena arena;
+    const char **from, **to;
+    size_t count, capacity;
+    struct plumb_table by_from;
+};
+
+enum plumb_status plumb_name_map_read(const char *path, struct plumb_name_map *map,
+                                      struct plumb_error *err);
+void plumb_name_map_release(struct plumb_name_map *map);
+/* NULL if the map does not speak of that name. */
+const char *plumb_name_map_get(const struct plumb_name_map *map, const char *from);
+
+#endif
