@@ -8,6 +8,17 @@
 
 #include <string.h>
 
+const char *plumb_match_name(enum plumb_match match)
+{
+    static const char *const names[PLUMB_MATCH_COUNT] = {
+        [PLUMB_MATCH_NAME] = "name",
+        [PLUMB_MATCH_RULE] = "rule",
+        [PLUMB_MATCH_MAP] = "map",
+        [PLUMB_MATCH_GUESS] = "guess",
+    };
+    return (size_t)match < PLUMB_MATCH_COUNT ? names[match] : "unknown";
+}
+
 struct search {
     const struct plumb_file *a, *b;
     struct plumb_matching *found;
