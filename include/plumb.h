@@ -465,6 +465,19 @@ PLUMB_API enum plumb_status plumb_report_diff(const struct plumb_diff *diff,
                                               const struct plumb_sink *sink,
                                               struct plumb_error *err);
 
+/* A registry, one line an entry. */
+PLUMB_API enum plumb_status plumb_report_list(enum plumb_list list, bool json,
+                                              const struct plumb_sink *sink,
+                                              struct plumb_error *err);
+/* Everything of that name in any registry; PLUMB_NOT_FOUND if there is nothing. */
+PLUMB_API enum plumb_status plumb_report_entry(const char *name, bool json,
+                                               const struct plumb_sink *sink,
+                                               struct plumb_error *err);
+PLUMB_API enum plumb_status plumb_report_conversion(const char *out_path,
+                                                    const struct plumb_convert_result *result,
+                                                    bool json, const struct plumb_sink *sink,
+                                                    struct plumb_error *err);
+
 #ifdef __cplusplus
 }
 #endif

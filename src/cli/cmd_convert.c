@@ -6,6 +6,7 @@
 
 struct convert_arguments {
     const char *to, *map, *dtype, *round, *format;
+    bool json;
 };
 
 static const struct option_row rows[] = {
@@ -19,6 +20,7 @@ static const struct option_row rows[] = {
      offsetof(struct convert_arguments, round)},
     {"format", "NAME", "write this format instead of what OUT's name says", OPTION_TEXT,
      offsetof(struct convert_arguments, format)},
+    {"json", NULL, "for programs", OPTION_FLAG, offsetof(struct convert_arguments, json)},
 };
 
 extern const struct command command_convert;
@@ -46,20 +48,6 @@ static bool understand(const struct convert_arguments *arguments,
     return true;
 }
 
-static void print_result(const char *path, const struct plumb_convert_result *result)
-{
-    (void)printf("%s: %zu tensors", path, result->tensors);
-    if (result->renamed)
-        (void)printf(", %zu renamed", result->renamed);
-    if (result->reshaped)
-        (void)printf(", %zu reshaped", result->reshaped);
-    if (result->cast)
-        (void)printf(", %zu cast", result->cast);
-    if (result->dropped)
-        (void)printf(", %zu left out", result->dropped);
-    (void)printf("\n%s%s", result->note, *result->note ? "\n" : "");
-}
-
 static int run(int argc, char **argv)
 {
     struct convert_arguments arguments = {0};
@@ -83,9 +71,9 @@ static int run(int argc, char **argv)
         plumb_convert(file, operands.items[1], &options, &result, &error);
     progress_end(&bar);
     plumb_file_close(file);
-    if (status)
+    if (status || plumb_report_conversion(operands.items[1], &result, arguments.json,
+                                          &standard_output, &error))
         return fail(&error);
-    print_result(operands.items[1], &result);
     return EXIT_ALIKE;
 }
 

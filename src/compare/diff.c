@@ -7,7 +7,7 @@
 #include "compare/match.h"
 #include "compare/transposed_view.h"
 #include "model/naming.h"
-#include "model/scan.h"
+#include "model/verify.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,6 +158,15 @@ static enum plumb_status list_pairs(struct plumb_diff *diff,
     return PLUMB_OK;
 }
 
+/* Values that do not match their checksum make every verdict doubtful: say so. */
+static enum plumb_status verify(struct plumb_diff *diff, const struct plumb_scan_options *scan,
+                                struct plumb_error *err)
+{
+    const int parts = PLUMB_VERIFY_STRETCHES | PLUMB_VERIFY_STORAGES;
+    enum plumb_status status = plumb_file_verify(diff->a, parts, scan, err);
+    return status ? status : plumb_file_verify(diff->b, parts, scan, err);
+}
+
 enum plumb_status plumb_diff_new(struct plumb_file *a, struct plumb_file *b,
                                  const struct plumb_diff_options *options,
                                  struct plumb_diff **out, struct plumb_error *err)
@@ -176,6 +185,8 @@ enum plumb_status plumb_diff_new(struct plumb_file *a, struct plumb_file *b,
         status = list_pairs(diff, &matching, err);
     if (status == PLUMB_OK)
         status = judge_all(&judging, err);
+    if (status == PLUMB_OK)
+        status = verify(diff, &options->compare.scan, err);
     if (status == PLUMB_OK) {
         qsort(diff->pairs, diff->pair_count, sizeof *diff->pairs, worst_first);
         status = plumb_diff_conclude(diff, err);

@@ -106,6 +106,16 @@ bool plumb_naming_is_optimizer(const char *name)
     return false;
 }
 
+bool plumb_naming_is_buffer(const char *name)
+{
+    static const char *const leaves[] = {"running_mean", "running_var", "num_batches_tracked",
+                                         "moving_mean", "moving_variance"};
+    for (size_t i = 0; i < sizeof leaves / sizeof *leaves; i++)
+        if (strcmp(leaf_of(name), leaves[i]) == 0)
+            return true;
+    return false;
+}
+
 static bool is_conv1d_pair(const struct plumb_tensor *three, const struct plumb_tensor *four)
 {
     return three->rank == 3 && four->rank == 4 && four->shape[2] == 1 &&

@@ -34,6 +34,9 @@ bool plumb_naming_has_no_partner(const char *name);
 /* Optimizer state, learning rate, step counters: by the names the frameworks use. */
 bool plumb_naming_is_optimizer(const char *name);
 
+/* Running statistics and counters: part of the model, but nothing that is trained. */
+bool plumb_naming_is_buffer(const char *name);
+
 /* True if shapes are equal, or differ only as a 1-d convolution's do. */
 bool plumb_naming_same_layout(const struct plumb_tensor *a, const struct plumb_tensor *b);
 

@@ -16,6 +16,7 @@
 #include "model/scan_chunks.h"
 #include "model/scan_stats.h"
 #include "model/tensor.h"
+#include "model/verify.h"
 
 #include <stdlib.h>
 
@@ -383,6 +384,8 @@ enum plumb_status plumb_file_summarize(struct plumb_file *file, int parts,
         status = run_summing(&job, options, err);
     if (status == PLUMB_OK)
         status = warn_of_failures(&job, file, err);
+    if (status == PLUMB_OK)
+        status = plumb_file_verify(file, PLUMB_VERIFY_STRETCHES, options, err);
     release(&job);
     return status;
 }

@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "model/naming.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -72,7 +73,8 @@ static enum plumb_status find_ties(struct plumb_show *show, struct plumb_error *
         if (show->tied_to[i] != i)
             continue;
         show->bytes += (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype);
-        show->parameters += tensor->parameter ? (uint64_t)tensor->count : 0;
+        if (tensor->parameter && !plumb_naming_is_buffer(tensor->name))
+            show->parameters += (uint64_t)tensor->count;
     }
     return PLUMB_OK;
 }
