@@ -22,7 +22,7 @@ static void expect_translation(const struct row *rows, size_t count, const char 
 {
     struct plumb_arena arena = {0};
     struct plumb_tensor tensors[32];
-    const struct plumb_tensor *list[32];
+    const struct plumb_tensor *list[32] = {0};
     struct plumb_naming names[32];
     for (size_t i = 0; i < count; i++) {
         tensors[i] = (struct plumb_tensor){.name = rows[i].name,
