@@ -21,6 +21,7 @@
 #include "base/inflate.h"
 #include "base/memory.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -276,10 +277,12 @@ static enum plumb_status inflate_entry(const struct plumb_map *map,
 {
     const bool whole = size == entry->size;
     struct plumb_inflater *inflater = NULL;
+    char label[512];
+    (void)snprintf(label, sizeof label, "%s: member %s", map->path, entry->name);
     unsigned char *block = plumb_alloc(EXTRACT_BLOCK);
     if (!block)
         return plumb_fail_memory(err);
-    enum plumb_status status = plumb_inflater_new(memory, size, entry->name, &inflater, err);
+    enum plumb_status status = plumb_inflater_new(memory, size, label, &inflater, err);
     uint64_t left = entry->packed_size;
     bool enough = false;
     while (status == PLUMB_OK && left && !enough) {
