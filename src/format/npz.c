@@ -13,6 +13,7 @@
 #include "format/npy_header.h"
 #include "format/zip_storage.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum {
@@ -54,20 +55,22 @@ static enum plumb_status parse_header(const struct plumb_map *map,
                                       struct plumb_npy_header *header, struct plumb_error *err)
 {
     unsigned char start[FIRST_LOOK] = {0};
+    char label[512];
+    (void)snprintf(label, sizeof label, "%s: member %s", map->path, entry->name);
     size_t size = entry->size < FIRST_LOOK ? (size_t)entry->size : (size_t)FIRST_LOOK;
     enum plumb_status status = plumb_zip_peek(map, entry, start, size, err);
     if (status)
         return status;
     size_t needed = header_size(start, size);
     if (needed <= size || size == entry->size || needed > PLUMB_NPY_MAX_HEADER)
-        return plumb_npy_header_parse(start, size, entry->name, header, err);
+        return plumb_npy_header_parse(start, size, label, header, err);
     if (needed > entry->size)
         needed = (size_t)entry->size;
     struct plumb_arena arena = {0};
     unsigned char *bytes = plumb_arena_alloc(&arena, needed, 1);
     status = bytes ? plumb_zip_peek(map, entry, bytes, needed, err) : plumb_fail_memory(err);
     if (status == PLUMB_OK)
-        status = plumb_npy_header_parse(bytes, needed, entry->name, header, err);
+        status = plumb_npy_header_parse(bytes, needed, label, header, err);
     plumb_arena_release(&arena);
     return status;
 }

@@ -27,6 +27,13 @@ static inline bool exercise_is_printable(const char *text, size_t size)
     return true;
 }
 
+static inline const char *exercise_about(const char *complaint, const char *text)
+{
+    static char both[2048];
+    (void)snprintf(both, sizeof both, "%s: %s", complaint, text);
+    return both;
+}
+
 /* NULL if `err` is a proper report of `status` about the file `name`. */
 static inline const char *exercise_error(enum plumb_status status,
                                          const struct plumb_error *err, const char *name)
@@ -39,7 +46,7 @@ static inline const char *exercise_error(enum plumb_status status,
         strchr(err->message, '\n'))
         return "the message is not one line of plain text";
     if (status != PLUMB_NO_MEMORY && !strstr(err->message, name))
-        return "the message does not name the file";
+        return exercise_about("the message does not name the file", err->message);
     return NULL;
 }
 
