@@ -107,6 +107,13 @@ void plumb_map_close(struct plumb_map *map)
     plumb_free(map);
 }
 
+void plumb_map_drop_descriptor(struct plumb_map *map)
+{
+    if (map->owned && map->fd >= 0)
+        (void)close(map->fd);
+    map->fd = -1;
+}
+
 enum plumb_status plumb_map_read(const struct plumb_map *map, uint64_t offset, size_t size,
                                  void *buffer, struct plumb_error *err)
 {

@@ -28,6 +28,9 @@ enum plumb_status plumb_map_memory(const char *name, const void *bytes, size_t s
 enum plumb_status plumb_map_slice(const struct plumb_map *whole, size_t offset, size_t size,
                                   struct plumb_map **map, struct plumb_error *err);
 void plumb_map_close(struct plumb_map *map);
+/* Keeps the mapping and gives the descriptor back, so that a directory of thousands of files stays
+ * below the process's limit. Slices must be told as well. */
+void plumb_map_drop_descriptor(struct plumb_map *map);
 
 /* Copies bytes that the caller knows to be inside the map. Fails if the file shrank. */
 enum plumb_status plumb_map_read(const struct plumb_map *map, uint64_t offset, size_t size,

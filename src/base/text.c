@@ -62,3 +62,15 @@ const char *plumb_path_extension(const char *path)
     const char *dot = strrchr(base, '.');
     return dot && dot != base ? dot + 1 : "";
 }
+
+bool plumb_path_stays_inside(const char *path)
+{
+    if (!*path || *path == '/')
+        return false;
+    for (const char *part = path; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+            return false;
+    }
+    return true;
+}

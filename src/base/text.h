@@ -15,5 +15,7 @@ bool plumb_text_matches(const char *pattern, const char *text);
 const char *plumb_path_extension(const char *path);
 /* "b.pth" of "a/b.pth". Borrowed from `path`. */
 const char *plumb_path_base(const char *path);
+/* A relative path without "..": what a file may say about its neighbours. */
+bool plumb_path_stays_inside(const char *path);
 
 #endif

@@ -55,6 +55,13 @@ const struct plumb_format *plumb_format_named(const char *name);
 /* The first writable format that lists the extension of `path`; NULL if there is none. */
 const struct plumb_format *plumb_format_for_writing(const char *path);
 
+/* The format whose probe is the surest; NULL if none knows the content. For a directory `map` is
+ * NULL and `path` counts. */
+const struct plumb_format *plumb_format_of(const struct plumb_map *map, const char *path);
+
+/* Opens what `file` refers to, apart from it; a chain of such files has a limited length. */
+enum plumb_status plumb_file_open_inside(const struct plumb_file *file, const char *path,
+                                         struct plumb_file **inside, struct plumb_error *err);
 /* Reads another file into this one, each tensor's name prefixed: shards of an index, files of a
  * directory. `only` (may be NULL) names the tensors wanted, before the prefix. */
 enum plumb_status plumb_file_include(struct plumb_file *file, const char *path,

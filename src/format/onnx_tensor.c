@@ -133,19 +133,6 @@ static enum plumb_status produce_typed(const struct plumb_storage *storage, void
 
 /* ---- external data -------------------------------------------------------------------- */
 
-/* A relative path that stays below the model's directory. */
-static bool stays_inside(const char *location)
-{
-    if (!*location || *location == '/')
-        return false;
-    for (const char *part = location; part; part = strchr(part, '/')) {
-        part += *part == '/';
-        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
-            return false;
-    }
-    return true;
-}
-
 /* The map of an external file, opened once. On failure *why tells the reason. */
 static enum plumb_status external_map(struct plumb_onnx_reader *reader, const char *location,
                                       const struct plumb_map **map, const char **why)
@@ -158,7 +145,7 @@ static enum plumb_status external_map(struct plumb_onnx_reader *reader, const ch
         return PLUMB_OK;
     }
     *why = "its external file is outside the model's directory, which is refused";
-    if (!stays_inside(location))
+    if (!plumb_path_stays_inside(location))
         return PLUMB_OK;
     *why = "its external file cannot be looked for, as the model is not a file itself";
     if (reader->map->fd < 0)

@@ -4,37 +4,33 @@
 #include "base/error.h"
 #include "base/json_write.h"
 
+#include <inttypes.h>
+
 enum { MAX_NOTE = 1 << 16 };
 
-static void describe(struct plumb_json_writer *json, const struct plumb_opaque *opaque)
+static void describe(struct plumb_buffer *words, const struct plumb_opaque *opaque)
 {
-    plumb_json_open_object(json);
-    plumb_json_put_key(json, "opaque");
-    plumb_json_put_string(json, "tensor");
-    plumb_json_put_key(json, "dtype");
-    plumb_json_put_string(json, opaque->dtype);
-    plumb_json_put_key(json, "shape");
-    plumb_json_open_array(json);
+    plumb_buffer_printf(words, "opaque: %.40s tensor [", opaque->dtype);
     for (int i = 0; i < opaque->rank; i++)
-        plumb_json_put_int(json, opaque->shape[i]);
-    plumb_json_close_array(json);
-    plumb_json_put_key(json, "bytes");
-    plumb_json_put_uint(json, opaque->bytes);
-    plumb_json_close_object(json);
+        plumb_buffer_printf(words, i ? ", %" PRId64 : "%" PRId64, opaque->shape[i]);
+    plumb_buffer_printf(words, "], %" PRIu64 " bytes", opaque->bytes);
 }
 
 enum plumb_status plumb_file_add_opaque(struct plumb_file *file,
                                         const struct plumb_opaque *opaque,
                                         struct plumb_error *err)
 {
-    struct plumb_buffer text;
+    struct plumb_buffer words, text;
+    plumb_buffer_init(&words, MAX_NOTE);
     plumb_buffer_init(&text, MAX_NOTE);
     struct plumb_json_writer json = plumb_json_writer_of(&text);
-    describe(&json, opaque);
+    describe(&words, opaque);
+    plumb_json_put_string(&json, plumb_buffer_string(&words));
     enum plumb_status status =
-        plumb_buffer_failed(&text)
+        plumb_buffer_failed(&words) || plumb_buffer_failed(&text)
             ? plumb_fail_memory(err)
             : plumb_file_add_note(file, opaque->name, plumb_buffer_string(&text), err);
+    plumb_buffer_release(&words);
     plumb_buffer_release(&text);
     if (status)
         return status;

@@ -13,7 +13,7 @@ struct plumb_opaque {
     const char *why; /* ends the sentence "tensor 'x' (Int4) is only listed: ..." */
 };
 
-/* Adds a note {"opaque":"tensor","dtype","shape","bytes"} and a warning. */
+/* Adds a note "opaque: Int4 tensor [2, 3], 3 bytes" and a warning. */
 enum plumb_status plumb_file_add_opaque(struct plumb_file *file,
                                         const struct plumb_opaque *opaque,
                                         struct plumb_error *err);

@@ -54,7 +54,7 @@ static enum plumb_probe ask(const struct plumb_format *format, const struct plum
     return format->probe_directory ? format->probe_directory(path) : PLUMB_PROBE_NO;
 }
 
-static const struct plumb_format *surest(const struct plumb_map *map, const char *path)
+const struct plumb_format *plumb_format_of(const struct plumb_map *map, const char *path)
 {
     const struct plumb_format *best = NULL, *format;
     enum plumb_probe most = PLUMB_PROBE_NO;
@@ -89,7 +89,7 @@ static enum plumb_status choose(const struct plumb_file *file, const struct plum
                               wanted);
         return PLUMB_OK;
     }
-    *format = surest(map, file->path);
+    *format = plumb_format_of(map, file->path);
     if (*format)
         return PLUMB_OK;
     if (!map)
@@ -203,12 +203,18 @@ enum plumb_status plumb_file_open_slice(const struct plumb_map *map, uint64_t of
     return status ? status : open_map(slice, NULL, depth, file, err);
 }
 
+enum plumb_status plumb_file_open_inside(const struct plumb_file *file, const char *path,
+                                         struct plumb_file **inside, struct plumb_error *err)
+{
+    return open_deep(path, NULL, file->depth + 1, inside, err);
+}
+
 enum plumb_status plumb_file_include(struct plumb_file *file, const char *path,
                                      const char *prefix, const struct plumb_table *only,
                                      struct plumb_error *err)
 {
     struct plumb_file *other = NULL;
-    enum plumb_status status = open_deep(path, NULL, file->depth + 1, &other, err);
+    enum plumb_status status = plumb_file_open_inside(file, path, &other, err);
     if (status)
         return status;
     status = plumb_file_absorb(file, other, prefix, only, err);
