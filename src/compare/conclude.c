@@ -10,8 +10,7 @@
 
 enum { MOST_FINDINGS = 100, MOST_TIES = 1000, SUMMARY_NAMES = 3 };
 
-/* A tensor that exists on one side only is a difference if the model needs it. */
-static bool matters(const struct plumb_tensor *tensor)
+bool plumb_diff_matters(const struct plumb_tensor *tensor)
 {
     return tensor->parameter && !plumb_naming_is_optimizer(tensor->name);
 }
@@ -20,7 +19,7 @@ static size_t count_mattering(const struct plumb_tensor *const *tensors, size_t 
 {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        n += matters(tensors[i]);
+        n += plumb_diff_matters(tensors[i]);
     return n;
 }
 
@@ -209,7 +208,7 @@ static void find_difference(struct plumb_diff *diff, const struct plumb_pair *pa
 static void find_missing(struct plumb_diff *diff, const struct plumb_tensor *tensor, bool in_a)
 {
     struct plumb_finding *finding = next_finding(diff);
-    if (!finding || !matters(tensor))
+    if (!finding || !plumb_diff_matters(tensor))
         return;
     *finding = (struct plumb_finding){
         .id = "tensor-missing",

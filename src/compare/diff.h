@@ -28,6 +28,10 @@ struct plumb_diff {
     const char *summary;
 };
 
+/* A tensor that exists on one side only is a difference if the model needs it: optimizer
+ * state, counters and random state are listed but do not count. */
+bool plumb_diff_matters(const struct plumb_tensor *tensor);
+
 /* Fills verdict, summary and findings from everything else. */
 enum plumb_status plumb_diff_conclude(struct plumb_diff *diff, struct plumb_error *err);
 

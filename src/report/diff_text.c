@@ -95,24 +95,32 @@ static void write_pairs(const struct plumb_diff *diff,
         if (diff->pairs[i].judgement.verdict != PLUMB_IDENTICAL)
             write_reason(&diff->pairs[i], to);
     if (count < diff->pair_count)
-        plumb_buffer_printf(to, "\n%zu more pairs are not listed (--top 0 lists all)\n",
-                            diff->pair_count - count);
+        plumb_buffer_printf(to, "\n%zu more pair%s not listed (--top 0 lists all)\n",
+                            diff->pair_count - count,
+                            diff->pair_count - count == 1 ? " is" : "s are");
 }
 
 static void write_names(const char *title, const struct plumb_tensor *const *tensors,
                         size_t count, struct plumb_buffer *to)
 {
-    if (!count)
-        return;
-    plumb_buffer_printf(to, "\n%s (%zu):\n", title, count);
-    for (size_t i = 0; i < count && i < MOST_LISTED; i++) {
+    size_t shown = 0, aside = 0;
+    if (count)
+        plumb_buffer_printf(to, "\n%s (%zu):\n", title, count);
+    for (size_t i = 0; i < count; i++) {
         char shape[SHAPE_SIZE];
-        plumb_buffer_printf(to, "  %s %s %s\n", tensors[i]->name,
-                            plumb_word_shape(tensors[i], shape),
-                            plumb_dtype_name(tensors[i]->dtype));
+        if (!plumb_diff_matters(tensors[i]))
+            aside++;
+        else if (shown++ < MOST_LISTED)
+            plumb_buffer_printf(to, "  %s %s %s\n", tensors[i]->name,
+                                plumb_word_shape(tensors[i], shape),
+                                plumb_dtype_name(tensors[i]->dtype));
     }
-    if (count > MOST_LISTED)
-        plumb_buffer_printf(to, "  ... and %zu more (--json shows all)\n", count - MOST_LISTED);
+    if (shown > MOST_LISTED)
+        plumb_buffer_printf(to, "  ... and %zu more (--json shows all)\n", shown - MOST_LISTED);
+    if (aside)
+        plumb_buffer_printf(to,
+                            "  %s%zu not of the model itself: optimizer state, counters, ...\n",
+                            shown ? "and " : "", aside);
 }
 
 static void write_ties(const struct plumb_diff *diff, struct plumb_buffer *to)
