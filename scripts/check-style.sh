@@ -13,7 +13,7 @@ run() {
         failed=$((failed + 1))
     fi
 }
-run make --no-print-directory -s format-check
+run env MAKEFLAGS= make --no-print-directory -s format-check
 run scripts/check-layers.sh
 run scripts/check-banned.sh
 run scripts/check-symbols.sh

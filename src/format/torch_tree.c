@@ -118,20 +118,12 @@ static enum plumb_status add_opaque(struct walk *walk, const char *what)
                                plumb_buffer_string(&walk->note), walk->err);
 }
 
-static enum plumb_status warn_of_bits(struct walk *walk,
-                                      const struct plumb_torch_tensor *tensor)
-{
-    if (!tensor->conjugated && !tensor->negated)
-        return PLUMB_OK;
-    return plumb_file_warn(walk->tree->file, walk->err,
-                           "tensor '%s' is stored with its %s bit set: the values shown are "
-                           "those before it is applied",
-                           path_or(walk, "tensor"),
-                           tensor->conjugated ? "conjugate" : "negative");
-}
-
 static enum plumb_status add_tensor(struct walk *walk, const struct plumb_torch_tensor *tensor)
 {
+    /* The stored values are those before the bit is applied: they are not the tensor's. */
+    if (tensor->conjugated || tensor->negated)
+        return add_opaque(walk, tensor->conjugated ? "a tensor stored as its conjugate"
+                                                   : "a tensor stored as its negative");
     const struct plumb_storage *storage = NULL;
     enum plumb_status status =
         walk->tree->find(walk->tree->context, &tensor->storage, &storage, walk->err);
@@ -159,8 +151,7 @@ static enum plumb_status add_tensor(struct walk *walk, const struct plumb_torch_
             walk->optimizers > 0 || plumb_torch_is_training_state(name) ||
             (!plumb_dtype_is_float(tensor->dtype) && !plumb_dtype_is_complex(tensor->dtype)),
     };
-    status = plumb_file_add_tensor(walk->tree->file, &spec, walk->err);
-    return status ? status : warn_of_bits(walk, tensor);
+    return plumb_file_add_tensor(walk->tree->file, &spec, walk->err);
 }
 
 /* ---- collections ------------------------------------------------------------------------ */

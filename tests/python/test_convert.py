@@ -12,7 +12,7 @@ from plumb_cli import (BITS, NUMPY_DTYPES, TORCH_DTYPES, Expected, InteropTest, 
 
 NUMPY_OF = {v: np.dtype(k) for k, v in NUMPY_DTYPES.items() if v not in BITS}
 NUMPY_OF.update({k: np.dtype(v) for k, v in BITS.items()})
-MINDSPORE_LACKS = {"f8e4m3", "f8e5m2", "c128"}
+MINDSPORE_LACKS = {"f8e4m3", "f8e5m2", "c64", "c128"}
 
 
 def load_npz(path):
