@@ -12,7 +12,7 @@ static const struct plumb_grid grids[PLUMB_DTYPE_COUNT] = {
     [PLUMB_BF16] = {"bf16", 8, -126, 3.3895313892515355e38, false},
     [PLUMB_F8E4M3] = {"f8e4m3", 4, -6, 448, false},
     [PLUMB_F8E5M2] = {"f8e5m2", 3, -14, 57344, false},
-    [PLUMB_HIF8] = {"hif8", 4, -15, 32768, true},
+    [PLUMB_HIF8] = {"hif8", 4, -22, 32768, true},
 };
 
 /* What tensor cores keep of an f32: never a dtype, but seen in values stored as f32. */
@@ -23,7 +23,8 @@ const struct plumb_grid *plumb_grid_of(enum plumb_dtype dtype)
     return plumb_dtype_is_float(dtype) ? &grids[dtype] : NULL;
 }
 
-/* hif8 has 3, 2 or 1 fraction bits for exponents of magnitude up to 3, 7 and 15. */
+/* hif8 has 3, 2 or 1 fraction bits for exponents of magnitude up to 3, 7 and 15, and none in
+ * its subnormal values, which are powers of two. */
 static int bits_at(const struct plumb_grid *grid, int exponent)
 {
     if (!grid->tapered)
@@ -31,7 +32,9 @@ static int bits_at(const struct plumb_grid *grid, int exponent)
     const int magnitude = abs(exponent);
     if (magnitude <= 3)
         return 4;
-    return magnitude <= 7 ? 3 : 2;
+    if (magnitude <= 7)
+        return 3;
+    return magnitude <= 15 ? 2 : 1;
 }
 
 /* frexp() and ldexp() take most of the time of a judgement, so: the bits of the double. */

@@ -1,6 +1,8 @@
 /* operand.c - reads single elements and short runs of a tensor or an array as doubles. */
 #include "compare/operand.h"
 
+#include "kernel/widen.h"
+
 #include <string.h>
 
 enum { RAW_BYTES = 16384 };
@@ -83,11 +85,9 @@ enum plumb_status plumb_operand_values(const struct plumb_operand *operand, int6
         const int64_t now = count < most ? count : most;
         const unsigned char *raw;
         enum plumb_status status = read_raw(operand, first, now, buffer, &raw, err);
-        if (!status)
-            status = plumb_convert_values(operand->dtype, raw, PLUMB_F64, values, (size_t)now,
-                                          PLUMB_ROUND_NEAREST_EVEN, err);
         if (status)
             return status;
+        plumb_widen(operand->dtype, raw, (size_t)now, values);
         first += now;
         values += now;
         count -= now;

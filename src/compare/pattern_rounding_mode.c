@@ -162,7 +162,8 @@ static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judge
 {
     (void)err;
     const struct plumb_comparison *c = e->comparison;
-    if (!e->grid || c->nan_mismatch || c->inf_mismatch || e->sample.count < 2 * LEAST_FLIPS)
+    if (!e->grid || c->nan_mismatch || c->inf_mismatch || e->beyond_far > 0 ||
+        e->sample.count < 2 * LEAST_FLIPS)
         return PLUMB_OK;
     if (e->grid_a->bits != e->grid_b->bits) {
         *found = find_cast_mode(e, judgement);
@@ -172,7 +173,7 @@ static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judge
     count_flips(e, &n);
     enum plumb_round mode;
     bool is_a;
-    if (n.flips < LEAST_FLIPS || !nearly_all(n.one_step, n.flips) || e->beyond_far > 0 ||
+    if (n.flips < LEAST_FLIPS || !nearly_all(n.one_step, n.flips) ||
         !mode_from_flips(&n, &mode, &is_a))
         return PLUMB_OK;
     *found = true;

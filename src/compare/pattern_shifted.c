@@ -14,16 +14,19 @@ enum { RUN = 16, REACH = 4096, CHECKS = 32 };
 static bool find_constant(const struct plumb_evidence *e, double *constant)
 {
     const struct plumb_sample *s = &e->sample;
-    double sum = 0;
+    double sum = 0, squares = 0;
     size_t finite = 0, off = 0;
     for (size_t i = 0; i < s->count; i++)
         if (isfinite(s->a[i]) && isfinite(s->b[i])) {
             sum += s->b[i] - s->a[i];
+            squares += (s->b[i] - s->a[i]) * (s->b[i] - s->a[i]);
             finite++;
         }
     if (finite < 4)
         return false;
     *constant = sum / (double)finite;
+    if (*constant * sum < 0.75 * squares)
+        return false; /* the mean does not explain the differences */
     for (size_t i = 0; i < s->count; i++) {
         if (!isfinite(s->a[i]) || !isfinite(s->b[i]))
             continue;

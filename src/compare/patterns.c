@@ -108,7 +108,7 @@ static bool all_alike(const double *values, size_t count)
 static bool all_scaled(const struct plumb_evidence *e, const double *a, const double *b,
                        size_t count, double *factor)
 {
-    double ab = 0, aa = 0;
+    double ab = 0, aa = 0, moved = 0, left = 0;
     size_t nonzero = 0, off = 0;
     for (size_t i = 0; i < count; i++) {
         if (!isfinite(a[i]) || !isfinite(b[i]))
@@ -123,6 +123,8 @@ static bool all_scaled(const struct plumb_evidence *e, const double *a, const do
     const double scale = fabs(*factor) * sqrt(aa / (double)nonzero);
     for (size_t i = 0; i < count; i++) {
         const double expected = *factor * a[i];
+        moved += (b[i] - a[i]) * (b[i] - a[i]);
+        left += (b[i] - expected) * (b[i] - expected);
         if (!e->grid)
             off += fabs(b[i] - expected) > 0.5;
         else
@@ -131,7 +133,8 @@ static bool all_scaled(const struct plumb_evidence *e, const double *a, const do
                                             fabs(*factor) * plumb_grid_step(e->grid, a[i]) +
                                             12 * e->allowed_rms * fmax(fabs(expected), scale);
     }
-    return off * 100 <= count;
+    /* The factor has to explain the difference, not only to fit within the tolerance. */
+    return off * 100 <= count && left <= 0.25 * moved;
 }
 
 void plumb_change_describe(const struct plumb_evidence *e, const double *a, const double *b,

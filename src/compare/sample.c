@@ -7,10 +7,10 @@
 #include <stdlib.h>
 
 enum {
-    WINDOW = 2048,      /* elements; a multiple of common block sizes */
-    WINDOWS = 32,       /* 64 Ki elements: enough to see a flip rate of 1e-3 as 65 flips */
-    WORST_BLOCKS = 8,   /* blocks with most differences */
-    MOST_WINDOWS = 192, /* of blocks that differ, when all of them are read */
+    WINDOW = 2048,     /* elements; a multiple of common block sizes */
+    WINDOWS = 16,      /* 32 Ki elements: enough to see a flip rate of 1e-3 as 33 flips */
+    WORST_BLOCKS = 4,  /* blocks with most differences */
+    MOST_WINDOWS = 96, /* of blocks that differ, when all of them are read */
 };
 
 /* Windows by number: window w holds elements [w * WINDOW, (w + 1) * WINDOW). */
