@@ -42,6 +42,24 @@ struct tie {
     size_t index;
 };
 
+static int by_numbers(const int64_t *a, const int64_t *b, int count)
+{
+    for (int i = 0; i < count; i++)
+        if (a[i] != b[i])
+            return a[i] < b[i] ? -1 : 1;
+    return 0;
+}
+
+static int by_form(const struct plumb_tensor *a, const struct plumb_tensor *b)
+{
+    if (a->dtype != b->dtype)
+        return a->dtype < b->dtype ? -1 : 1;
+    if (a->rank != b->rank)
+        return a->rank < b->rank ? -1 : 1;
+    const int shapes = by_numbers(a->shape, b->shape, a->rank);
+    return shapes ? shapes : by_numbers(a->strides, b->strides, a->rank);
+}
+
 static int by_storage(const void *left, const void *right)
 {
     const struct tie *a = left, *b = right;
@@ -50,7 +68,9 @@ static int by_storage(const void *left, const void *right)
         return sa < sb ? -1 : 1;
     if (a->tensor->offset != b->tensor->offset)
         return a->tensor->offset < b->tensor->offset ? -1 : 1;
-    return a->index < b->index ? -1 : a->index > b->index;
+    /* Views of one storage that begin together, a matrix and its transpose, are not tied. */
+    const int form = by_form(a->tensor, b->tensor);
+    return form ? form : a->index < b->index ? -1 : a->index > b->index;
 }
 
 /* Sorting by storage brings tied tensors together, also among a million. */
