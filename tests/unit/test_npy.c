@@ -33,85 +33,74 @@ static enum plumb_status open_npy(const unsigned char *bytes, size_t size,
     return plumb_file_open_memory("a.npy", bytes, size, NULL, file, err);
 }
 
+static const struct {
+    int major;
+    const char *text;
+    enum plumb_dtype dtype;
+    int rank;
+    int64_t shape[3];
+    size_t bytes;
+    size_t warnings;
+} understood[] = {
+    {1,
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
+     PLUMB_F32,
+     2,
+     {2, 3},
+     24,
+     0},
+    {2,
+     "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
+     PLUMB_F32,
+     2,
+     {2, 3},
+     24,
+     0},
+    {3,
+     "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }   \n",
+     PLUMB_F64,
+     1,
+     {3},
+     24,
+     0},
+    {1,
+     "{\"shape\":(3L,2L),\"fortran_order\":True,\"descr\":\">i2\"}",
+     PLUMB_I16,
+     2,
+     {3, 2},
+     12,
+     0},
+    {1, "{'descr': '|b1', 'fortran_order': False, 'shape': ()}", PLUMB_BOOL, 0, {0}, 1, 0},
+    {1, "{'descr': '|u1', 'fortran_order': False, 'shape': (0, 5)}", PLUMB_U8, 2, {0, 5}, 0, 0},
+    {1,
+     "{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1, 2,)}",
+     PLUMB_C64,
+     3,
+     {1, 1, 2},
+     16,
+     0},
+    {1, "{'descr': '<V2', 'fortran_order': False, 'shape': (4,)}", PLUMB_BF16, 1, {4}, 8, 1},
+    {1, "{'descr': '|V1', 'fortran_order': False, 'shape': (4,)}", PLUMB_U8, 1, {4}, 4, 1},
+    {1, "{'descr': '<f2', 'fortran_order': False, 'shape': (4,)}", PLUMB_F16, 1, {4}, 9, 1},
+};
+
 static void headers_are_understood(void **state)
 {
     (void)state;
-    static const struct {
-        int major;
-        const char *text;
-        enum plumb_dtype dtype;
-        int rank;
-        int64_t shape[3];
-        size_t bytes;
-        size_t warnings;
-    } cases[] = {
-        {1,
-         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
-         PLUMB_F32,
-         2,
-         {2, 3},
-         24,
-         0},
-        {2,
-         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
-         PLUMB_F32,
-         2,
-         {2, 3},
-         24,
-         0},
-        {3,
-         "{'descr': '<f8', 'fortran_order': False, 'shape': (3,), }   \n",
-         PLUMB_F64,
-         1,
-         {3},
-         24,
-         0},
-        {1,
-         "{\"shape\":(3L,2L),\"fortran_order\":True,\"descr\":\">i2\"}",
-         PLUMB_I16,
-         2,
-         {3, 2},
-         12,
-         0},
-        {1, "{'descr': '|b1', 'fortran_order': False, 'shape': ()}", PLUMB_BOOL, 0, {0}, 1, 0},
-        {1,
-         "{'descr': '|u1', 'fortran_order': False, 'shape': (0, 5)}",
-         PLUMB_U8,
-         2,
-         {0, 5},
-         0,
-         0},
-        {1,
-         "{'descr': '<c8', 'fortran_order': False, 'shape': (1, 1, 2,)}",
-         PLUMB_C64,
-         3,
-         {1, 1, 2},
-         16,
-         0},
-        {1,
-         "{'descr': '<V2', 'fortran_order': False, 'shape': (4,)}",
-         PLUMB_BF16,
-         1,
-         {4},
-         8,
-         1},
-        {1, "{'descr': '|V1', 'fortran_order': False, 'shape': (4,)}", PLUMB_U8, 1, {4}, 4, 1},
-        {1, "{'descr': '<f2', 'fortran_order': False, 'shape': (4,)}", PLUMB_F16, 1, {4}, 9, 1},
-    };
     static const unsigned char data[64];
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    for (size_t i = 0; i < sizeof understood / sizeof *understood; i++) {
         unsigned char bytes[MOST];
         struct plumb_file *file = NULL;
         const size_t size =
-            make_npy(bytes, cases[i].major, cases[i].text, data, cases[i].bytes);
+            make_npy(bytes, understood[i].major, understood[i].text, data, understood[i].bytes);
         assert_int_equal(open_npy(bytes, size, &file, NULL), PLUMB_OK);
         const struct plumb_tensor *tensor = plumb_file_find(file, "array");
         assert_non_null(tensor);
-        assert_int_equal(tensor->dtype, cases[i].dtype);
-        assert_int_equal(tensor->rank, cases[i].rank);
+        assert_int_equal(tensor->dtype, understood[i].dtype);
+        assert_int_equal(tensor->rank, understood[i].rank);
         for (int d = 0; d < tensor->rank; d++)
-            assert_int_equal(tensor->shape[d], cases[i].shape[d]);
-        assert_int_equal(plumb_file_warning_count(file), cases[i].warnings);
+            assert_int_equal(tensor->shape[d], understood[i].shape[d]);
+        assert_int_equal(plumb_file_warning_count(file), understood[i].warnings);
         plumb_file_close(file);
     }
 }
