@@ -30,7 +30,7 @@ char *plumb_buffer_reserve(struct plumb_buffer *buffer, size_t size)
     if (buffer->failed)
         return NULL;
     if (size > buffer->limit - buffer->size) {
-        buffer->failed = true;
+        buffer->failed = buffer->over_limit = true;
         return NULL;
     }
     const size_t need = buffer->size + size + 1;
@@ -88,6 +88,11 @@ void plumb_buffer_fill(struct plumb_buffer *buffer, char byte, size_t count)
     memset(end, byte, count);
     buffer->size += count;
     buffer->data[buffer->size] = '\0';
+}
+
+bool plumb_buffer_over_limit(const struct plumb_buffer *buffer)
+{
+    return buffer->over_limit;
 }
 
 bool plumb_buffer_failed(const struct plumb_buffer *buffer)

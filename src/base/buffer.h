@@ -15,6 +15,7 @@ struct plumb_buffer {
     size_t capacity;
     size_t limit;
     bool failed;
+    bool over_limit; /* why it failed; else memory was short */
 };
 
 void plumb_buffer_init(struct plumb_buffer *buffer, size_t limit);
@@ -28,6 +29,7 @@ void plumb_buffer_fill(struct plumb_buffer *buffer, char byte, size_t count);
 /* Makes room for `size` more bytes at the end; NULL on failure. Size is not changed. */
 char *plumb_buffer_reserve(struct plumb_buffer *buffer, size_t size);
 bool plumb_buffer_failed(const struct plumb_buffer *buffer);
+bool plumb_buffer_over_limit(const struct plumb_buffer *buffer);
 /* What was written so far; "" if nothing. */
 const char *plumb_buffer_string(const struct plumb_buffer *buffer);
 

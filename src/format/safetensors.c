@@ -433,12 +433,14 @@ static enum plumb_status write_header(const struct plumb_write_request *request,
     plumb_buffer_init(&header, MAX_HEADER);
     describe_all(&header, request);
     enum plumb_status status = PLUMB_OK;
-    if (plumb_buffer_failed(&header))
+    if (plumb_buffer_over_limit(&header))
         status =
             plumb_fail(err, PLUMB_LIMIT, -1,
                        "%s: the names of %zu tensors do not fit the 100 MB that a safetensors "
-                       "header may have (or memory is short); write .npz",
+                       "header may have; write .npz",
                        plumb_output_path(output), request->count);
+    else if (plumb_buffer_failed(&header))
+        status = plumb_fail_memory(err);
     plumb_store_u64(length, header.size);
     if (status == PLUMB_OK)
         status = plumb_output_write(output, length, sizeof length, err);

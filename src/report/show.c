@@ -118,7 +118,7 @@ enum plumb_status plumb_report_send(const struct plumb_buffer *report,
                                     const struct plumb_sink *sink, struct plumb_error *err)
 {
     if (plumb_buffer_failed(report))
-        return report->size >= report->limit - (report->limit >> 4)
+        return plumb_buffer_over_limit(report)
                    ? plumb_fail(
                          err, PLUMB_LIMIT, -1,
                          "the report is larger than 1 GiB; ask for fewer tensors by name")
