@@ -21,8 +21,7 @@ enum plumb_status plumb_pickle_fail(const struct pickle_machine *machine,
                       machine->source->label, (unsigned long long)offset, what);
 }
 
-/* An arena that says no is either at its limit or the machine is out of memory. */
-static enum plumb_status fail_arena(const struct pickle_machine *machine)
+enum plumb_status plumb_pickle_fail_arena(const struct pickle_machine *machine)
 {
     const struct plumb_arena *arena = machine->arena;
     if (arena->limit && arena->limit - arena->allocated < arena->limit / 4)
@@ -64,7 +63,7 @@ struct plumb_pickle_node *plumb_pickle_push_new(struct pickle_machine *machine,
 {
     struct plumb_pickle_node *node = plumb_arena_alloc(machine->arena, 1, sizeof *node);
     if (!node) {
-        (void)fail_arena(machine);
+        (void)plumb_pickle_fail_arena(machine);
         return NULL;
     }
     node->kind = kind;
@@ -123,7 +122,7 @@ enum plumb_status plumb_pickle_append(struct pickle_machine *machine,
         struct plumb_pickle_node **larger =
             plumb_arena_alloc(machine->arena, capacity, sizeof(struct plumb_pickle_node *));
         if (!larger)
-            return fail_arena(machine);
+            return plumb_pickle_fail_arena(machine);
         if (node->count)
             memcpy(larger, node->items, node->count * sizeof(struct plumb_pickle_node *));
         node->items = larger;
@@ -170,7 +169,7 @@ enum plumb_status plumb_pickle_push_text(struct pickle_machine *machine,
         return machine->err->status;
     node->text = plumb_arena_text(machine->arena, text, length);
     node->length = length;
-    return node->text ? PLUMB_OK : fail_arena(machine);
+    return node->text ? PLUMB_OK : plumb_pickle_fail_arena(machine);
 }
 
 enum plumb_status plumb_pickle_push_global(struct pickle_machine *machine, const char *module,
@@ -180,7 +179,7 @@ enum plumb_status plumb_pickle_push_global(struct pickle_machine *machine, const
     const size_t length = module_length + 1 + name_length;
     char *text = plumb_arena_alloc(machine->arena, length + 1, 1);
     if (!text)
-        return fail_arena(machine);
+        return plumb_pickle_fail_arena(machine);
     memcpy(text, module, module_length);
     text[module_length] = '.';
     memcpy(text + module_length + 1, name, name_length);
@@ -198,7 +197,7 @@ enum plumb_status plumb_pickle_push_call(struct pickle_machine *machine,
 {
     struct plumb_pickle_call *call = plumb_arena_alloc(machine->arena, 1, sizeof *call);
     if (!call)
-        return fail_arena(machine);
+        return plumb_pickle_fail_arena(machine);
     struct plumb_pickle_node *node = plumb_pickle_push_new(machine, PLUMB_PICKLE_CALL);
     if (!node)
         return machine->err->status;
@@ -265,7 +264,7 @@ enum plumb_status plumb_pickle_read(const struct plumb_pickle_source *source,
         machine.references->kind = PLUMB_PICKLE_LIST;
         status = run(&machine);
     } else {
-        status = fail_arena(&machine);
+        status = plumb_pickle_fail_arena(&machine);
     }
     if (status == PLUMB_OK) {
         machine.mark_count = 0;

@@ -30,6 +30,8 @@ extern pickle_action *const plumb_pickle_actions[256];
 
 enum plumb_status plumb_pickle_fail(const struct pickle_machine *machine,
                                     enum plumb_status status, const char *what);
+/* After an arena said no: it is either at its limit or there is no memory. */
+enum plumb_status plumb_pickle_fail_arena(const struct pickle_machine *machine);
 enum plumb_status plumb_pickle_push(struct pickle_machine *machine,
                                     struct plumb_pickle_node *node);
 /* A new node on the stack; NULL after a failure. */

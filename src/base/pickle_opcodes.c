@@ -6,8 +6,6 @@
  */
 #include "base/pickle_machine.h"
 
-#include "base/error.h"
-
 #include <string.h>
 
 enum { BIG_INTEGER_BYTES = 1024 };
@@ -191,7 +189,7 @@ static enum plumb_status collect(struct pickle_machine *machine, enum plumb_pick
         return plumb_pickle_fail(machine, PLUMB_DAMAGED, "has a key without a value");
     struct plumb_pickle_node *node = plumb_arena_alloc(machine->arena, 1, sizeof *node);
     if (!node)
-        return plumb_fail_memory(machine->err);
+        return plumb_pickle_fail_arena(machine);
     node->kind = kind;
     node->at = machine->at;
     status = plumb_pickle_append(machine, node, items, count);

@@ -5,7 +5,6 @@
  */
 #include "base/pickle_machine.h"
 
-#include "base/error.h"
 #include "base/number.h"
 #include "base/utf8.h"
 
@@ -145,7 +144,7 @@ static enum plumb_status push_unescaped(struct pickle_machine *machine, const ch
 {
     char *out = plumb_arena_alloc(machine->arena, length * 2 + 1, 1);
     if (!out)
-        return plumb_fail_memory(machine->err);
+        return plumb_pickle_fail_arena(machine);
     size_t size = 0;
     for (size_t i = 0; i < length;) {
         uint32_t code = (unsigned char)text[i];

@@ -124,16 +124,13 @@ static enum plumb_status write_item(struct plumb_zip_writer *writer,
                                     struct plumb_error *err)
 {
     struct plumb_buffer name, header;
-    plumb_buffer_init(&name, UINT16_MAX);
+    plumb_buffer_init(&name, PLUMB_MAX_NAME + sizeof suffix);
     plumb_buffer_init(&header, PLUMB_NPY_MAX_HEADER);
     plumb_buffer_printf(&name, "%s%s", item->name, suffix);
     plumb_npy_header_write(item->dtype, item->rank, item->shape, &header);
     enum plumb_status status = PLUMB_OK;
     if (plumb_buffer_failed(&name) || plumb_buffer_failed(&header))
-        status = plumb_fail(err, PLUMB_LIMIT, -1,
-                            "%s: the name '%.60s...' is too long for a zip archive, or memory "
-                            "is short",
-                            plumb_output_path(writer->output), item->name);
+        status = plumb_fail_memory(err);
     const uint64_t size = (uint64_t)item->source->count * plumb_dtype_size(item->dtype);
     if (status == PLUMB_OK)
         status = plumb_zip_writer_begin(writer, name.data, header.size + size, err);

@@ -9,7 +9,6 @@
  *
  * <root> is any name: the file's stem, or "archive".
  */
-#include "base/buffer.h"
 #include "base/crc32.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -33,17 +32,16 @@ struct archive {
     bool big_endian;
 };
 
-/* The member `<root>/<name>`, or NULL. */
-static const struct plumb_zip_entry *find_member(struct archive *archive, const char *name)
+/* The member `<root>/<name>`; NULL if there is none. */
+static enum plumb_status find_member(struct archive *archive, const char *name,
+                                     const struct plumb_zip_entry **entry,
+                                     struct plumb_error *err)
 {
-    struct plumb_buffer path;
-    plumb_buffer_init(&path, PLUMB_MAX_NAME);
-    plumb_buffer_printf(&path, "%s%s", archive->root, name);
-    const struct plumb_zip_entry *entry =
-        plumb_buffer_failed(&path) ? NULL
-                                   : plumb_zip_find(&archive->zip, plumb_buffer_string(&path));
-    plumb_buffer_release(&path);
-    return entry;
+    const char *path = plumb_arena_printf(&archive->file->arena, "%s%s", archive->root, name);
+    if (!path)
+        return plumb_fail_memory(err);
+    *entry = plumb_zip_find(&archive->zip, path);
+    return PLUMB_OK;
 }
 
 static const struct plumb_zip_entry *find_pickle(const struct plumb_zip *zip)
@@ -87,13 +85,17 @@ static enum plumb_status find_storage(void *context,
         return PLUMB_OK;
     }
     char *name = plumb_arena_printf(&file->arena, "data/%s", reference->key);
-    const struct plumb_zip_entry *entry = name ? find_member(archive, name) : NULL;
+    const struct plumb_zip_entry *entry = NULL;
+    enum plumb_status status =
+        name ? find_member(archive, name, &entry, err) : plumb_fail_memory(err);
+    if (status)
+        return status;
     if (!entry)
         return plumb_fail(err, PLUMB_DAMAGED, -1,
                           "%s: the data of storage '%.100s' is not in the archive", file->path,
                           reference->key);
     struct plumb_storage *storage = NULL;
-    enum plumb_status status = plumb_zip_add_storage(file, archive->map, entry, &storage, err);
+    status = plumb_zip_add_storage(file, archive->map, entry, &storage, err);
     if (status)
         return status;
     storage->big_endian = archive->big_endian;
@@ -106,18 +108,18 @@ static enum plumb_status find_storage(void *context,
 /* Notes what kind of archive it is, besides the tensors. */
 static enum plumb_status look_around(struct archive *archive, struct plumb_error *err)
 {
-    const struct plumb_zip_entry *order = find_member(archive, "byteorder");
+    const struct plumb_zip_entry *order = NULL, *constants = NULL;
     const unsigned char *bytes = NULL;
-    if (order && order->size == 3) {
-        enum plumb_status status =
-            plumb_zip_read_small(archive->map, order, &archive->file->arena, &bytes, err);
-        if (status)
-            return status;
-        archive->big_endian = memcmp(bytes, "big", 3) == 0;
+    enum plumb_status status = find_member(archive, "byteorder", &order, err);
+    if (status == PLUMB_OK)
+        status = find_member(archive, "constants.pkl", &constants, err);
+    if (status == PLUMB_OK && order && order->size == 3) {
+        status = plumb_zip_read_small(archive->map, order, &archive->file->arena, &bytes, err);
+        archive->big_endian = status == PLUMB_OK && memcmp(bytes, "big", 3) == 0;
     }
-    if (find_member(archive, "constants.pkl"))
-        return plumb_file_add_note(archive->file, "torchscript", "true", err);
-    return PLUMB_OK;
+    if (status == PLUMB_OK && constants)
+        status = plumb_file_add_note(archive->file, "torchscript", "true", err);
+    return status;
 }
 
 static enum plumb_status check_pickle(struct archive *archive,

@@ -10,7 +10,6 @@
  *                    complete file of torch.save with one value or one part of a tensor.
  *   common.pt        Megatron: what is the same on all ranks, as torch.save writes it
  */
-#include "base/buffer.h"
 #include "base/error.h"
 #include "base/pickle.h"
 #include "base/text.h"
@@ -19,6 +18,8 @@
 #include "format/torch_tree.h"
 
 #include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -45,13 +46,9 @@ struct checkpoint {
 
 static bool is_in_directory(const char *path, const char *name)
 {
-    struct plumb_buffer full;
-    plumb_buffer_init(&full, 1 << 16);
-    plumb_buffer_printf(&full, "%s/%s", path, name);
-    const bool found =
-        !plumb_buffer_failed(&full) && access(plumb_buffer_string(&full), F_OK) == 0;
-    plumb_buffer_release(&full);
-    return found;
+    char full[PATH_MAX];
+    const int length = snprintf(full, sizeof full, "%s/%s", path, name);
+    return length > 0 && (size_t)length < sizeof full && access(full, F_OK) == 0;
 }
 
 static bool has_distcp(const char *path)

@@ -17,6 +17,7 @@ enum {
 struct walk {
     const struct plumb_torch_tree *tree;
     struct plumb_buffer path; /* the dotted name of where we are */
+    bool too_long;            /* the path would be */
     struct plumb_buffer note;
     uint64_t visits;
     int depth;
@@ -62,6 +63,10 @@ static void path_cut(struct walk *walk, size_t size)
 
 static void path_add(struct walk *walk, const char *component)
 {
+    if (walk->path.size + 1 + strlen(component) > PLUMB_MAX_NAME) {
+        walk->too_long = true;
+        return;
+    }
     if (walk->path.size)
         plumb_buffer_text(&walk->path, ".");
     plumb_buffer_text(&walk->path, component);
@@ -86,10 +91,9 @@ static const char *path_or(const struct walk *walk, const char *otherwise)
 
 static enum plumb_status check_path(struct walk *walk)
 {
-    if (!plumb_buffer_failed(&walk->path))
-        return PLUMB_OK;
-    return plumb_fail(walk->err, PLUMB_LIMIT, -1,
-                      "%s: a name of more than %d bytes, or no memory for it",
+    if (!walk->too_long)
+        return plumb_buffer_failed(&walk->path) ? plumb_fail_memory(walk->err) : PLUMB_OK;
+    return plumb_fail(walk->err, PLUMB_LIMIT, -1, "%s: a name of more than %d bytes",
                       walk->tree->file->path, PLUMB_MAX_NAME);
 }
 

@@ -61,11 +61,13 @@ enum plumb_status plumb_zip_read_small(const struct plumb_map *map,
         *bytes = map->base + offset;
         return PLUMB_OK;
     }
-    unsigned char *unpacked = plumb_arena_alloc(arena, (size_t)entry->size, 1);
-    if (!unpacked)
+    if (arena->limit && entry->size > arena->limit - arena->allocated)
         return plumb_fail(err, PLUMB_LIMIT, (int64_t)entry->header,
                           "%s: no room to unpack member %s of %llu bytes", map->path,
                           entry->name, (unsigned long long)entry->size);
+    unsigned char *unpacked = plumb_arena_alloc(arena, (size_t)entry->size, 1);
+    if (!unpacked)
+        return plumb_fail_memory(err);
     *bytes = unpacked;
     return plumb_zip_extract(map, entry, unpacked, err);
 }
