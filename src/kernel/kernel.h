@@ -2,8 +2,8 @@
  * kernel.h - the inner loops: what is computed over one block of at most 1024 elements.
  *
  * Each kernel exists as portable C (the reference) and for AVX2, and both give the same bits:
- * sums are fp64 per element, element i goes to lane i % 8 (i % 4 for pairs), and the lanes are
- * folded in one fixed order (kernel_lanes.h). A block with a value that is not finite gives a
+ * sums are fp64 per element, elements go to fixed lanes, and the lanes are folded in one
+ * fixed order (kernel_lanes.h). A block with a value that is not finite gives a
  * result with an infinity or NaN in `absolute`; the caller then takes such values out and
  * calls again, so the kernels themselves need no slow path.
  */
@@ -35,7 +35,7 @@ struct plumb_block_pair {
     double a_square, a_absolute;
     double relative; /* sum of |d| / |a| over a != 0 */
     double max_d, max_relative, max_a, max_b;
-    uint64_t equal, close, within_1e3, within_5e3;
+    uint64_t close, within_1e3, within_5e3;
     uint64_t zero;           /* a == 0 */
     uint64_t zero_reference; /* a == 0, b != 0 */
 };
@@ -56,8 +56,9 @@ struct plumb_kernel {
                  struct plumb_block_sums *sums);
     void (*counts)(enum plumb_dtype direct, const void *x, size_t n, double low, double high,
                    struct plumb_block_counts *counts);
-    void (*pair)(enum plumb_dtype direct, const void *a, const void *b, size_t n, double rtol,
-                 double atol, struct plumb_block_pair *pair);
+    /* tolerance: relative, absolute. */
+    void (*pair)(enum plumb_dtype direct, const void *a, const void *b, size_t n,
+                 const double *tolerance, struct plumb_block_pair *pair);
     /* Sums of b * b and a * b. */
     void (*products)(enum plumb_dtype direct, const void *a, const void *b, size_t n,
                      double *b_square, double *dot);

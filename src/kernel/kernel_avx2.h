@@ -50,8 +50,12 @@ PLUMB_AVX2_INLINE struct eight widen_floats(__m256 x)
 PLUMB_AVX2_INLINE struct eight load_eight(enum plumb_dtype direct, const unsigned char *from)
 {
     const double *wide = (const void *)from;
+    const float *single = (const void *)from;
     if (direct == PLUMB_F64)
         return (struct eight){_mm256_loadu_pd(wide), _mm256_loadu_pd(wide + 4)};
+    if (direct == PLUMB_F32)
+        return (struct eight){_mm256_cvtps_pd(_mm_loadu_ps(single)),
+                              _mm256_cvtps_pd(_mm_loadu_ps(single + 4))};
     return widen_floats(load_floats(direct, from));
 }
 
@@ -72,7 +76,7 @@ PLUMB_AVX2_INLINE __m256i count_if(__m256i counts, __m256d held)
 }
 
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
-                     double rtol, double atol, struct plumb_block_pair *pair);
+                     const double *tolerance, struct plumb_block_pair *pair);
 void plumb_avx2_ulp(int bits, const void *a, const void *b, size_t n,
                     struct plumb_block_ulp *ulp);
 

@@ -1,10 +1,9 @@
 /*
- * kernel_avx2_pair.c - comparison of two blocks.
+ * kernel_avx2_pair.c - comparison of two blocks in one loop.
  *
- * Two passes over a block that lies in L1, because all the sums and counts of one pass would
- * not fit into sixteen registers: first what is summed and the extremes, then the relative
- * error and what is counted. Where no reference is 0, which the first pass finds out, the
- * second need not look for it.
+ * The sums do not all fit into sixteen registers, but the loop is long enough to hide the way
+ * through memory that some of them take. References that are 0 need a longer loop; one look
+ * at the block decides which.
  */
 #include "kernel_avx2.h"
 
@@ -13,86 +12,105 @@
 #include "kernel_lanes.h"
 #include "widen.h"
 
-struct pair_sums {
-    __m256d d_square, d_absolute, d_sum, d_outward, d_a, a_square, a_absolute;
-    __m256d max_d, max_a, max_b, min_a;
+struct pair_registers {
+    __m256d d_square, d_absolute, d_sum, d_outward, d_a, a_square, a_absolute, relative;
+    __m256d max_d, max_relative, max_a, max_b;
+    __m256i close, within_1e3, within_5e3, zero, zero_reference;
 };
 
-struct pair_counts {
-    __m256d relative, max_relative;
-    __m256i equal, close, within_1e3, within_5e3, zero, zero_reference;
+/* The forms of a loop, decided outside of it. */
+struct pair_form {
+    enum plumb_dtype direct;
+    bool zeros;  /* some reference may be 0 */
+    bool within; /* count what is within 1e-3 and 5e-3 here */
 };
 
-PLUMB_AVX2_INLINE void sum_four(struct pair_sums *r, __m256d a, __m256d b)
+PLUMB_AVX2_INLINE __m256d add_both(__m256d sum, __m256d low, __m256d high)
 {
-    const __m256d sign = _mm256_set1_pd(-0.0);
-    const __m256d d = _mm256_sub_pd(b, a);
-    const __m256d error = magnitude(d), reference = magnitude(a);
-    const __m256d zero = _mm256_cmp_pd(a, _mm256_setzero_pd(), _CMP_EQ_OQ);
-    const __m256d outward = _mm256_xor_pd(d, _mm256_and_pd(a, sign));
-    r->d_square = _mm256_add_pd(r->d_square, _mm256_mul_pd(d, d));
-    r->d_absolute = _mm256_add_pd(r->d_absolute, error);
-    r->d_sum = _mm256_add_pd(r->d_sum, d);
-    r->d_outward = _mm256_add_pd(r->d_outward, _mm256_andnot_pd(zero, outward));
-    r->d_a = _mm256_add_pd(r->d_a, _mm256_mul_pd(d, a));
-    r->a_square = _mm256_add_pd(r->a_square, _mm256_mul_pd(a, a));
-    r->a_absolute = _mm256_add_pd(r->a_absolute, reference);
-    r->max_d = _mm256_max_pd(error, r->max_d);
-    r->max_a = _mm256_max_pd(reference, r->max_a);
-    r->max_b = _mm256_max_pd(magnitude(b), r->max_b);
-    r->min_a = _mm256_min_pd(reference, r->min_a);
+    return _mm256_add_pd(sum, _mm256_add_pd(low, high));
 }
 
-PLUMB_AVX2_INLINE void count_four(struct pair_counts *r, bool zeros, __m256d a, __m256d b,
-                                  __m256d rtol, __m256d atol)
+PLUMB_AVX2_INLINE __m256d max_both(__m256d max, __m256d low, __m256d high)
 {
-    const __m256d d = _mm256_sub_pd(b, a);
-    const __m256d error = magnitude(d), reference = magnitude(a);
-    const __m256d nothing = _mm256_setzero_pd();
-    const __m256d same = _mm256_cmp_pd(d, nothing, _CMP_EQ_OQ);
-    __m256d relative = _mm256_div_pd(error, reference);
-    if (zeros) {
-        const __m256d zero = _mm256_cmp_pd(a, nothing, _CMP_EQ_OQ);
-        relative = _mm256_andnot_pd(zero, relative);
-        r->zero = count_if(r->zero, zero);
-        r->zero_reference = count_if(r->zero_reference, _mm256_andnot_pd(same, zero));
-    }
-    r->relative = _mm256_add_pd(r->relative, relative);
-    r->max_relative = _mm256_max_pd(relative, r->max_relative);
-    r->equal = count_if(r->equal, same);
-    const __m256d bound = _mm256_add_pd(_mm256_mul_pd(rtol, reference), atol);
-    r->close = count_if(r->close, _mm256_cmp_pd(error, bound, _CMP_LE_OQ));
-    r->within_1e3 =
-        count_if(r->within_1e3, _mm256_cmp_pd(relative, _mm256_set1_pd(1e-3), _CMP_LT_OQ));
-    r->within_5e3 =
-        count_if(r->within_5e3, _mm256_cmp_pd(relative, _mm256_set1_pd(5e-3), _CMP_LT_OQ));
+    return _mm256_max_pd(_mm256_max_pd(low, high), max);
 }
 
-/* Returns whether some reference is 0. */
-PLUMB_AVX2_INLINE bool sum_block(enum plumb_dtype direct, const unsigned char *a,
-                                 const unsigned char *b, size_t n, struct pair_lanes *lanes)
+PLUMB_AVX2_INLINE __m256i count_both(__m256i counts, __m256d low, __m256d high)
 {
-    const size_t size = direct_size(direct);
-    const __m256d nothing = _mm256_setzero_pd();
-    struct pair_sums r = {nothing, nothing, nothing, nothing, nothing,          nothing,
-                          nothing, nothing, nothing, nothing, _mm256_set1_pd(1)};
-    for (size_t i = 0; i + 8 <= n; i += 8) {
-        const struct eight x = load_eight(direct, a + i * size);
-        const struct eight y = load_eight(direct, b + i * size);
-        sum_four(&r, x.low, y.low);
-        sum_four(&r, x.high, y.high);
+    return _mm256_sub_epi64(
+        counts, _mm256_add_epi64(_mm256_castpd_si256(low), _mm256_castpd_si256(high)));
+}
+
+PLUMB_AVX2_INLINE __m256d square(__m256d x)
+{
+    return _mm256_mul_pd(x, x);
+}
+
+PLUMB_AVX2_INLINE __m256d is_zero(__m256d x)
+{
+    return _mm256_cmp_pd(x, _mm256_setzero_pd(), _CMP_EQ_OQ);
+}
+
+PLUMB_AVX2_INLINE __m256d below(__m256d x, double limit)
+{
+    return _mm256_cmp_pd(x, _mm256_set1_pd(limit), _CMP_LT_OQ);
+}
+
+/* d * sign(a) */
+PLUMB_AVX2_INLINE __m256d outward_of(bool zeros, __m256d a, __m256d d)
+{
+    const __m256d outward = _mm256_xor_pd(d, _mm256_and_pd(a, _mm256_set1_pd(-0.0)));
+    return zeros ? _mm256_andnot_pd(is_zero(a), outward) : outward;
+}
+
+/* |d| / |a|, 0 where a is 0 */
+PLUMB_AVX2_INLINE __m256d relative_of(bool zeros, __m256d a, __m256d d)
+{
+    const __m256d relative = _mm256_div_pd(magnitude(d), magnitude(a));
+    return zeros ? _mm256_andnot_pd(is_zero(a), relative) : relative;
+}
+
+PLUMB_AVX2_INLINE __m256d is_close(__m256d a, __m256d d, __m256d rtol, __m256d atol)
+{
+    const __m256d bound = _mm256_add_pd(_mm256_mul_pd(rtol, magnitude(a)), atol);
+    return _mm256_cmp_pd(magnitude(d), bound, _CMP_LE_OQ);
+}
+
+PLUMB_AVX2_INLINE __m256d no_reference(__m256d a, __m256d d)
+{
+    return _mm256_andnot_pd(is_zero(d), is_zero(a));
+}
+
+PLUMB_AVX2_INLINE void add_eight(struct pair_registers *r, struct pair_form form,
+                                 struct eight a, struct eight b, __m256d rtol, __m256d atol)
+{
+    const struct eight d = {_mm256_sub_pd(b.low, a.low), _mm256_sub_pd(b.high, a.high)};
+    r->d_square = add_both(r->d_square, square(d.low), square(d.high));
+    r->d_absolute = add_both(r->d_absolute, magnitude(d.low), magnitude(d.high));
+    r->d_sum = add_both(r->d_sum, d.low, d.high);
+    r->d_outward = add_both(r->d_outward, outward_of(form.zeros, a.low, d.low),
+                            outward_of(form.zeros, a.high, d.high));
+    r->d_a = add_both(r->d_a, _mm256_mul_pd(d.low, a.low), _mm256_mul_pd(d.high, a.high));
+    r->a_square = add_both(r->a_square, square(a.low), square(a.high));
+    r->a_absolute = add_both(r->a_absolute, magnitude(a.low), magnitude(a.high));
+    r->max_d = max_both(r->max_d, magnitude(d.low), magnitude(d.high));
+    r->close = count_both(r->close, is_close(a.low, d.low, rtol, atol),
+                          is_close(a.high, d.high, rtol, atol));
+    const struct eight relative = {relative_of(form.zeros, a.low, d.low),
+                                   relative_of(form.zeros, a.high, d.high)};
+    r->relative = add_both(r->relative, relative.low, relative.high);
+    r->max_relative = max_both(r->max_relative, relative.low, relative.high);
+    if (form.within) {
+        r->within_1e3 =
+            count_both(r->within_1e3, below(relative.low, 1e-3), below(relative.high, 1e-3));
+        r->within_5e3 =
+            count_both(r->within_5e3, below(relative.low, 5e-3), below(relative.high, 5e-3));
     }
-    _mm256_store_pd(lanes->d_square, r.d_square);
-    _mm256_store_pd(lanes->d_absolute, r.d_absolute);
-    _mm256_store_pd(lanes->d_sum, r.d_sum);
-    _mm256_store_pd(lanes->d_outward, r.d_outward);
-    _mm256_store_pd(lanes->d_a, r.d_a);
-    _mm256_store_pd(lanes->a_square, r.a_square);
-    _mm256_store_pd(lanes->a_absolute, r.a_absolute);
-    _mm256_store_pd(lanes->max_d, r.max_d);
-    _mm256_store_pd(lanes->max_a, r.max_a);
-    _mm256_store_pd(lanes->max_b, r.max_b);
-    return _mm256_movemask_pd(_mm256_cmp_pd(r.min_a, nothing, _CMP_EQ_OQ)) != 0;
+    if (form.zeros) {
+        r->zero = count_both(r->zero, is_zero(a.low), is_zero(a.high));
+        r->zero_reference = count_both(r->zero_reference, no_reference(a.low, d.low),
+                                       no_reference(a.high, d.high));
+    }
 }
 
 PLUMB_AVX2_INLINE void store_counts(uint64_t *to, __m256i counts)
@@ -101,61 +119,168 @@ PLUMB_AVX2_INLINE void store_counts(uint64_t *to, __m256i counts)
     _mm256_store_si256(at, counts);
 }
 
-PLUMB_AVX2_INLINE void count_block(enum plumb_dtype direct, bool zeros, const unsigned char *a,
-                                   const unsigned char *b, size_t n, double rtol, double atol,
-                                   struct pair_lanes *lanes)
+PLUMB_AVX2_INLINE void store_lanes(const struct pair_registers *r, struct pair_lanes *lanes)
 {
-    const size_t size = direct_size(direct);
-    const __m256d relative_part = _mm256_set1_pd(rtol), absolute_part = _mm256_set1_pd(atol);
-    const __m256i none = _mm256_setzero_si256();
-    struct pair_counts r = {
-        _mm256_setzero_pd(), _mm256_setzero_pd(), none, none, none, none, none, none};
+    _mm256_store_pd(lanes->d_square, r->d_square);
+    _mm256_store_pd(lanes->d_absolute, r->d_absolute);
+    _mm256_store_pd(lanes->d_sum, r->d_sum);
+    _mm256_store_pd(lanes->d_outward, r->d_outward);
+    _mm256_store_pd(lanes->d_a, r->d_a);
+    _mm256_store_pd(lanes->a_square, r->a_square);
+    _mm256_store_pd(lanes->a_absolute, r->a_absolute);
+    _mm256_store_pd(lanes->relative, r->relative);
+    _mm256_store_pd(lanes->max_d, r->max_d);
+    _mm256_store_pd(lanes->max_relative, r->max_relative);
+    _mm256_store_pd(lanes->max_a, r->max_a);
+    _mm256_store_pd(lanes->max_b, r->max_b);
+    store_counts(lanes->close, r->close);
+    store_counts(lanes->within_1e3, r->within_1e3);
+    store_counts(lanes->within_5e3, r->within_5e3);
+    store_counts(lanes->zero, r->zero);
+    store_counts(lanes->zero_reference, r->zero_reference);
+}
+
+PLUMB_AVX2_INLINE __m256 float_magnitude(__m256 x)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
+}
+
+PLUMB_AVX2_INLINE __m256d widest(__m256 x)
+{
+    const struct eight wide = widen_floats(x);
+    return _mm256_max_pd(wide.low, wide.high);
+}
+
+/* Only for blocks in which not all are within 1e-3. */
+PLUMB_AVX2_INLINE void count_within(struct pair_form form, const unsigned char *a,
+                                    const unsigned char *b, size_t n, struct pair_lanes *lanes)
+{
+    const size_t size = direct_size(form.direct);
+    __m256i within_1e3 = _mm256_setzero_si256(), within_5e3 = within_1e3;
     for (size_t i = 0; i + 8 <= n; i += 8) {
-        const struct eight x = load_eight(direct, a + i * size);
-        const struct eight y = load_eight(direct, b + i * size);
-        count_four(&r, zeros, x.low, y.low, relative_part, absolute_part);
-        count_four(&r, zeros, x.high, y.high, relative_part, absolute_part);
+        const struct eight x = load_eight(form.direct, a + i * size);
+        const struct eight y = load_eight(form.direct, b + i * size);
+        const __m256d low = relative_of(form.zeros, x.low, _mm256_sub_pd(y.low, x.low));
+        const __m256d high = relative_of(form.zeros, x.high, _mm256_sub_pd(y.high, x.high));
+        within_1e3 = count_both(within_1e3, below(low, 1e-3), below(high, 1e-3));
+        within_5e3 = count_both(within_5e3, below(low, 5e-3), below(high, 5e-3));
     }
-    _mm256_store_pd(lanes->relative, r.relative);
-    _mm256_store_pd(lanes->max_relative, r.max_relative);
-    store_counts(lanes->equal, r.equal);
-    store_counts(lanes->close, r.close);
-    store_counts(lanes->within_1e3, r.within_1e3);
-    store_counts(lanes->within_5e3, r.within_5e3);
-    store_counts(lanes->zero, r.zero);
-    store_counts(lanes->zero_reference, r.zero_reference);
+    store_counts(lanes->within_1e3, within_1e3);
+    store_counts(lanes->within_5e3, within_5e3);
+}
+
+/* The largest magnitudes are found among floats where there are floats. */
+PLUMB_AVX2_INLINE struct pair_registers add_block(struct pair_form form, const unsigned char *a,
+                                                  const unsigned char *b, size_t n,
+                                                  const double *tolerance)
+{
+    const size_t size = direct_size(form.direct);
+    const __m256d rtol = _mm256_set1_pd(tolerance[0]), atol = _mm256_set1_pd(tolerance[1]);
+    const __m256d o = _mm256_setzero_pd();
+    const __m256i none = _mm256_setzero_si256();
+    struct pair_registers r = {o, o, o, o,    o,    o,    o,    o,   o,
+                               o, o, o, none, none, none, none, none};
+    __m256 max_a = _mm256_setzero_ps(), max_b = max_a;
+    for (size_t i = 0; i + 8 <= n; i += 8) {
+        struct eight x = load_eight(form.direct, a + i * size);
+        struct eight y = load_eight(form.direct, b + i * size);
+        if (form.direct == PLUMB_F64) {
+            r.max_a = max_both(r.max_a, magnitude(x.low), magnitude(x.high));
+            r.max_b = max_both(r.max_b, magnitude(y.low), magnitude(y.high));
+        } else {
+            const __m256 left = load_floats(form.direct, a + i * size);
+            const __m256 right = load_floats(form.direct, b + i * size);
+            max_a = _mm256_max_ps(float_magnitude(left), max_a);
+            max_b = _mm256_max_ps(float_magnitude(right), max_b);
+        }
+        add_eight(&r, form, x, y, rtol, atol);
+    }
+    if (form.direct != PLUMB_F64) {
+        r.max_a = widest(max_a);
+        r.max_b = widest(max_b);
+    }
+    return r;
+}
+
+PLUMB_AVX2_INLINE void pair_form(struct pair_form form, const unsigned char *a,
+                                 const unsigned char *b, size_t n, const double *tolerance,
+                                 struct pair_lanes *lanes)
+{
+    const struct pair_registers r = add_block(form, a, b, n, tolerance);
+    store_lanes(&r, lanes);
+    if (form.within)
+        return;
+    if (_mm256_movemask_pd(_mm256_cmp_pd(r.max_relative, _mm256_set1_pd(1e-3), _CMP_NLT_UQ)))
+        count_within(form, a, b, n, lanes);
+    else
+        lanes->within_1e3[0] = lanes->within_5e3[0] = n / 8 * 8;
+}
+
+/* Whether a lane of +0 or -0 is among whole groups of eight: shifted left, both are 0. */
+PLUMB_AVX2_INLINE bool has_zero(enum plumb_dtype direct, const unsigned char *x, size_t n)
+{
+    const size_t bytes = n / 8 * 8 * direct_size(direct);
+    const __m256i nothing = _mm256_setzero_si256();
+    __m256i found = nothing;
+    size_t i = 0;
+    for (; i + 32 <= bytes; i += 32) {
+        const __m256i v = load_bits(x + i);
+        if (direct == PLUMB_F64)
+            found = _mm256_or_si256(found, _mm256_cmpeq_epi64(_mm256_add_epi64(v, v), nothing));
+        else if (direct == PLUMB_F32)
+            found = _mm256_or_si256(found, _mm256_cmpeq_epi32(_mm256_add_epi32(v, v), nothing));
+        else
+            found = _mm256_or_si256(found, _mm256_cmpeq_epi16(_mm256_add_epi16(v, v), nothing));
+    }
+    return i < bytes || !_mm256_testz_si256(found, found); /* an odd group of halves: perhaps */
+}
+
+/* Whether the first eight pairs are all within 1e-3. Then the rest probably is, and counting
+ * is left to a second loop that is hardly ever needed. */
+PLUMB_AVX2_INLINE bool begins_near(enum plumb_dtype direct, const unsigned char *a,
+                                   const unsigned char *b, size_t n)
+{
+    if (n < 8)
+        return true;
+    const struct eight x = load_eight(direct, a), y = load_eight(direct, b);
+    const __m256d low = relative_of(false, x.low, _mm256_sub_pd(y.low, x.low));
+    const __m256d high = relative_of(false, x.high, _mm256_sub_pd(y.high, x.high));
+    return _mm256_movemask_pd(_mm256_and_pd(below(low, 1e-3), below(high, 1e-3))) == 15;
 }
 
 PLUMB_AVX2_INLINE void pair_block(enum plumb_dtype direct, const unsigned char *a,
-                                  const unsigned char *b, size_t n, double rtol, double atol,
+                                  const unsigned char *b, size_t n, const double *tolerance,
                                   struct pair_lanes *lanes)
 {
-    if (sum_block(direct, a, b, n, lanes))
-        count_block(direct, true, a, b, n, rtol, atol, lanes);
+    const bool zeros = has_zero(direct, a, n), within = !begins_near(direct, a, b, n);
+    if (zeros)
+        pair_form((struct pair_form){direct, true, true}, a, b, n, tolerance, lanes);
+    else if (within)
+        pair_form((struct pair_form){direct, false, true}, a, b, n, tolerance, lanes);
     else
-        count_block(direct, false, a, b, n, rtol, atol, lanes);
+        pair_form((struct pair_form){direct, false, false}, a, b, n, tolerance, lanes);
 }
 
 PLUMB_AVX2 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
-                                double rtol, double atol, struct plumb_block_pair *pair)
+                                const double *tolerance, struct plumb_block_pair *pair)
 {
-    struct pair_lanes lanes;
+    struct pair_lanes lanes = {.d_square = {0}};
     if (direct == PLUMB_F64)
-        pair_block(PLUMB_F64, a, b, n, rtol, atol, &lanes);
+        pair_block(PLUMB_F64, a, b, n, tolerance, &lanes);
     else if (direct == PLUMB_F32)
-        pair_block(PLUMB_F32, a, b, n, rtol, atol, &lanes);
+        pair_block(PLUMB_F32, a, b, n, tolerance, &lanes);
     else if (direct == PLUMB_F16)
-        pair_block(PLUMB_F16, a, b, n, rtol, atol, &lanes);
+        pair_block(PLUMB_F16, a, b, n, tolerance, &lanes);
     else
-        pair_block(PLUMB_BF16, a, b, n, rtol, atol, &lanes);
+        pair_block(PLUMB_BF16, a, b, n, tolerance, &lanes);
     const size_t rest = n % 8, done = n - rest;
     const unsigned char *from_a = a, *from_b = b;
-    double left[8], right[8];
+    double left[8], right[8], difference[8];
     plumb_widen(direct, from_a + done * direct_size(direct), rest, left);
     plumb_widen(direct, from_b + done * direct_size(direct), rest, right);
     for (size_t i = 0; i < rest; i++)
-        pair_lane_add(&lanes, i % PAIR_LANES, left[i], right[i], right[i] - left[i], rtol,
-                      atol);
+        difference[i] = right[i] - left[i];
+    pair_lanes_add_all(&lanes, left, right, difference, rest, tolerance);
     pair_lanes_fold(&lanes, pair);
 }
 

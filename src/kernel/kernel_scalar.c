@@ -57,16 +57,16 @@ static void counts(enum plumb_dtype direct, const void *x, size_t n, double low,
     }
 }
 
-static void pair(enum plumb_dtype direct, const void *a, const void *b, size_t n, double rtol,
-                 double atol, struct plumb_block_pair *result)
+static void pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
+                 const double *tolerance, struct plumb_block_pair *result)
 {
-    double left[PLUMB_BLOCK], right[PLUMB_BLOCK];
+    double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
     struct pair_lanes lanes = {.d_square = {0}};
     plumb_widen(direct, a, n, left);
     plumb_widen(direct, b, n, right);
     for (size_t i = 0; i < n; i++)
-        pair_lane_add(&lanes, i % PAIR_LANES, left[i], right[i], right[i] - left[i], rtol,
-                      atol);
+        difference[i] = right[i] - left[i];
+    pair_lanes_add_all(&lanes, left, right, difference, n, tolerance);
     pair_lanes_fold(&lanes, result);
 }
 

@@ -27,21 +27,33 @@ static inline int64_t ulp_order(int bits, uint64_t code)
     return code & sign ? -magnitude : magnitude;
 }
 
-/* Adds elements [first, n). */
+static inline void ulp_count_pair(int bits, const unsigned char *a, const unsigned char *b,
+                                  size_t i, struct plumb_block_ulp *ulp)
+{
+    const uint64_t code_a = ulp_load(bits, a, i), code_b = ulp_load(bits, b, i);
+    const int64_t order_a = ulp_order(bits, code_a), order_b = ulp_order(bits, code_b);
+    const uint64_t distance = order_a > order_b ? (uint64_t)order_a - (uint64_t)order_b
+                                                : (uint64_t)order_b - (uint64_t)order_a;
+    ulp->same += code_a == code_b;
+    for (int k = 0; k < PLUMB_ULP_LIMITS && distance > plumb_ulp_limits[k]; k++)
+        ulp->above[k]++;
+    if (distance > ulp->max)
+        ulp->max = distance;
+}
+
+/* Adds elements [first, n). One loop for each width, in which the width is a constant. */
 static inline void ulp_count_from(int bits, const void *a, const void *b, size_t first,
                                   size_t n, struct plumb_block_ulp *ulp)
 {
-    for (size_t i = first; i < n; i++) {
-        const uint64_t code_a = ulp_load(bits, a, i), code_b = ulp_load(bits, b, i);
-        const int64_t order_a = ulp_order(bits, code_a), order_b = ulp_order(bits, code_b);
-        const uint64_t distance = order_a > order_b ? (uint64_t)order_a - (uint64_t)order_b
-                                                    : (uint64_t)order_b - (uint64_t)order_a;
-        ulp->same += code_a == code_b;
-        for (int k = 0; k < PLUMB_ULP_LIMITS && distance > plumb_ulp_limits[k]; k++)
-            ulp->above[k]++;
-        if (distance > ulp->max)
-            ulp->max = distance;
-    }
+    if (bits == 16)
+        for (size_t i = first; i < n; i++)
+            ulp_count_pair(16, a, b, i, ulp);
+    else if (bits == 32)
+        for (size_t i = first; i < n; i++)
+            ulp_count_pair(32, a, b, i, ulp);
+    else
+        for (size_t i = first; i < n; i++)
+            ulp_count_pair(64, a, b, i, ulp);
 }
 
 #endif

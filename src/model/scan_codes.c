@@ -5,8 +5,6 @@
 #include "kernel/widen.h"
 #include "model/dtype.h"
 
-#include <string.h>
-
 static double difference_of(struct plumb_integer a, struct plumb_integer b)
 {
     const bool rises = b.negative ? a.negative && b.magnitude < a.magnitude
@@ -53,22 +51,20 @@ static void spread_codes(enum plumb_dtype dtype, const unsigned char *from, size
         to[i] = spread_code(dtype, from[i]);
 }
 
-/* The codes of `from` rounded to the floating type `to_dtype`, 8-bit ones spread to 16. */
-static void round_codes(enum plumb_dtype dtype, const void *from, size_t n,
-                        enum plumb_dtype to_dtype, unsigned char *to)
+/* The codes of n values as the floating type `to_dtype`, rounded if they are of another. Codes
+ * of 8 bits are spread to 16. Gives `room`, or `from` itself if nothing had to be done. */
+static const void *codes_in(enum plumb_dtype dtype, const void *from, size_t n,
+                            enum plumb_dtype to_dtype, uint64_t *room)
 {
-    double values[PLUMB_BLOCK];
-    const size_t size = plumb_dtype_size(to_dtype);
-    plumb_widen(dtype, from, n, values);
-    for (size_t i = 0; i < n; i++) {
-        uint64_t code = plumb_round_to_bits(to_dtype, values[i], PLUMB_ROUND_NEAREST_EVEN);
-        if (size == 1) {
-            code = spread_code(to_dtype, (unsigned)code);
-            memcpy(to + 2 * i, &code, 2);
-        } else {
-            memcpy(to + size * i, &code, size);
-        }
-    }
+    unsigned char rounded[PLUMB_BLOCK];
+    const bool narrow = plumb_dtype_size(to_dtype) == 1;
+    if (dtype != to_dtype)
+        (void)plumb_convert_values(dtype, from, to_dtype,
+                                   narrow ? (void *)rounded : (void *)room, n,
+                                   PLUMB_ROUND_NEAREST_EVEN, NULL);
+    if (narrow)
+        spread_codes(to_dtype, dtype == to_dtype ? from : rounded, n, (uint16_t *)(void *)room);
+    return dtype == to_dtype && !narrow ? from : room;
 }
 
 void plumb_codes_ulp(enum plumb_dtype dtype_a, const void *a, enum plumb_dtype dtype_b,
@@ -77,16 +73,7 @@ void plumb_codes_ulp(enum plumb_dtype dtype_a, const void *a, enum plumb_dtype d
     const enum plumb_dtype coarser = plumb_dtype_coarser(dtype_a, dtype_b);
     const int bits = plumb_dtype_size(coarser) == 1 ? 16 : 8 * (int)plumb_dtype_size(coarser);
     uint64_t codes_a[PLUMB_BLOCK], codes_b[PLUMB_BLOCK];
-    if (dtype_a == dtype_b && plumb_dtype_size(coarser) == 1) {
-        spread_codes(coarser, a, n, (uint16_t *)(void *)codes_a);
-        spread_codes(coarser, b, n, (uint16_t *)(void *)codes_b);
-        a = codes_a;
-        b = codes_b;
-    } else if (dtype_a != dtype_b) {
-        round_codes(dtype_a, a, n, coarser, (unsigned char *)codes_a);
-        round_codes(dtype_b, b, n, coarser, (unsigned char *)codes_b);
-        a = codes_a;
-        b = codes_b;
-    }
+    a = codes_in(dtype_a, a, n, coarser, codes_a);
+    b = codes_in(dtype_b, b, n, coarser, codes_b);
     plumb_kernel()->ulp(bits, a, b, n, ulp);
 }

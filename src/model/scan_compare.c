@@ -27,10 +27,10 @@ struct block {
 struct plumb_compare_task plumb_compare_task(enum plumb_dtype dtype_a, enum plumb_dtype dtype_b,
                                              double rtol, double atol)
 {
-    struct plumb_compare_task task = {dtype_a, dtype_b, rtol, atol, NULL};
+    struct plumb_compare_task task = {dtype_a, dtype_b, {rtol, atol}, NULL};
     if (rtol == 0 && atol == 0) {
-        task.rtol = 1e-5;
-        task.atol = 1e-8;
+        task.tolerance[0] = 1e-5;
+        task.tolerance[1] = 1e-8;
     }
     return task;
 }
@@ -110,7 +110,6 @@ static void add_counts(struct plumb_compare_state *state, const struct plumb_blo
 {
     struct plumb_comparison *counts = &state->counts;
     counts->finite += n;
-    counts->equal += pair->equal;
     counts->close += pair->close;
     counts->within_1e3 += pair->within_1e3;
     counts->within_5e3 += pair->within_5e3;
@@ -123,18 +122,48 @@ static void add_counts(struct plumb_compare_state *state, const struct plumb_blo
     counts->max_abs_b = lane_max(pair->max_b, counts->max_abs_b);
 }
 
-static void add_ulp(struct plumb_compare_state *state, const struct block *block,
-                    const struct plumb_block_pair *pair)
+static uint64_t count_equal(const double *left, const double *right, size_t n)
+{
+    uint64_t equal = 0;
+    for (size_t i = 0; i < n; i++)
+        equal += left[i] == right[i];
+    return equal;
+}
+
+/* Of integers that doubles cannot hold. */
+static uint64_t count_equal_exactly(const struct block *block)
+{
+    double difference[PLUMB_BLOCK];
+    uint64_t equal = 0;
+    plumb_codes_difference(block->part_a, block->a, block->part_b, block->b, block->n,
+                           difference);
+    for (size_t i = 0; i < block->n; i++)
+        equal += difference[i] == 0;
+    return equal;
+}
+
+/* Equality and, of floating types, distances in units of the last place. `left` and `right`
+ * are the values, needed for integers and for two different types. */
+static void add_equality(struct plumb_compare_state *state, const struct block *block,
+                         const double *left, const double *right, bool exactly)
 {
     struct plumb_comparison *counts = &state->counts;
     const bool same_type = block->part_a == block->part_b;
-    if (compares_integers(block)) {
-        counts->bit_equal += same_type ? pair->equal : 0;
-        return;
+    if (compares_integers(block) || !same_type) {
+        const uint64_t equal = exactly && compares_integers(block)
+                                   ? count_equal_exactly(block)
+                                   : count_equal(left, right, block->n);
+        counts->equal += equal;
+        counts->bit_equal += same_type ? equal : 0;
     }
+    if (compares_integers(block))
+        return;
     struct plumb_block_ulp ulp;
     plumb_codes_ulp(block->part_a, block->a, block->part_b, block->b, block->n, &ulp);
-    counts->bit_equal += same_type ? ulp.same : 0;
+    if (same_type) {
+        counts->equal += block->n - ulp.above[0];
+        counts->bit_equal += ulp.same;
+    }
     uint64_t above = block->n;
     for (int k = 0; k < PLUMB_ULP_LIMITS; k++) {
         counts->ulp[k] += above - ulp.above[k];
@@ -144,34 +173,41 @@ static void add_ulp(struct plumb_compare_state *state, const struct block *block
     counts->max_ulp = ulp.max > counts->max_ulp ? ulp.max : counts->max_ulp;
 }
 
-/* Remembers where the largest error and the first difference are. Rare: only a block that
- * raises the maximum or is the first to differ is searched. */
-static void find_indices(struct plumb_compare_state *state, const struct block *block,
-                         int64_t position, int parts, uint64_t unequal)
+/* A block and where it begins, in parts, to be searched later. */
+struct place {
+    struct block block;
+    int64_t position;
+    int parts;
+};
+
+static int64_t place_index(const struct place *place, size_t i)
 {
-    struct plumb_comparison *counts = &state->counts;
-    const double max_error = state->block_error;
-    const bool raises = max_error > counts->max_abs;
-    const bool begins = unequal && counts->first_index < 0;
-    if (!raises && !begins)
-        return;
+    return (place->position + (int64_t)i) / place->parts;
+}
+
+static int64_t find_unequal(const struct place *place)
+{
     double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
-    load_block(block, left, right, difference);
-    size_t worst = block->n, begin = block->n;
-    for (size_t i = block->n; i-- > 0;) {
+    load_block(&place->block, left, right, difference);
+    size_t i = 0;
+    for (; i + 1 < place->block.n; i++) {
         const bool finite = isfinite(left[i]) && isfinite(right[i]);
         const bool both_nan = isnan(left[i]) && isnan(right[i]);
         if (finite ? difference[i] != 0 : left[i] != right[i] && !both_nan)
-            begin = i;
-        if (finite && fabs(difference[i]) == max_error)
-            worst = i;
+            break;
     }
-    if (begins)
-        counts->first_index = (position + (int64_t)begin) / parts;
-    if (raises) {
-        counts->worst_index = (position + (int64_t)worst) / parts;
-        counts->max_abs = max_error;
-    }
+    return place_index(place, i);
+}
+
+static int64_t find_worst(const struct place *place, double error)
+{
+    double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
+    load_block(&place->block, left, right, difference);
+    size_t i = 0;
+    while (i + 1 < place->block.n &&
+           !(isfinite(left[i]) && isfinite(right[i]) && fabs(difference[i]) == error))
+        i++;
+    return place_index(place, i);
 }
 
 /* Equal bytes: only what depends on a alone. False if there are values that are not finite,
@@ -191,12 +227,13 @@ static bool add_equal(struct plumb_compare_state *state, const struct block *blo
         kernel->counts(direct, values, n, 0, (double)INFINITY, &zeros);
     const struct plumb_block_pair pair = {.max_a = magnitude,
                                           .max_b = magnitude,
-                                          .equal = n,
+
                                           .close = n,
                                           .within_1e3 = n,
                                           .within_5e3 = n,
                                           .zero = zeros.zero};
     add_counts(state, &pair, n);
+    state->counts.equal += n;
     state->counts.bit_equal += n;
     if (!compares_integers(block))
         state->counts.ulp[0] += n;
@@ -214,9 +251,7 @@ static void add_slowly(struct plumb_compare_state *state, const struct block *bl
     double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
     struct pair_lanes lanes = {.d_square = {0}};
     load_block(block, left, right, difference);
-    for (size_t i = 0; i < block->n; i++)
-        pair_lane_add(&lanes, i % PAIR_LANES, left[i], right[i], difference[i],
-                      block->task->rtol, block->task->atol);
+    pair_lanes_add_all(&lanes, left, right, difference, block->n, block->task->tolerance);
     pair_lanes_fold(&lanes, pair);
     if (compares_integers(block))
         add_sums(state, PLUMB_F64, left, right, block->n, pair);
@@ -254,15 +289,16 @@ static bool add_finite(struct plumb_compare_state *state, const struct block *bl
         add_equal(state, block, direct, a))
         return true;
     struct plumb_block_pair pair;
-    plumb_kernel()->pair(direct, a, b, block->n, block->task->rtol, block->task->atol, &pair);
+    plumb_kernel()->pair(direct, a, b, block->n, block->task->tolerance, &pair);
     if (isnan(pair.d_absolute) || !isfinite(pair.max_a) || !isfinite(pair.max_b))
         return false;
-    if (needs_slow(block, direct, &pair))
+    const bool slow = needs_slow(block, direct, &pair);
+    if (slow)
         add_slowly(state, block, &pair);
     else
         add_sums(state, direct, a, b, block->n, &pair);
     add_counts(state, &pair, block->n);
-    add_ulp(state, block, &pair);
+    add_equality(state, block, left, right, slow);
     return true;
 }
 
@@ -320,30 +356,42 @@ static void note_unequal(const struct plumb_compare_task *task, int64_t first, i
         task->map->unequal[first / parts / task->map->block] += (uint32_t)unequal;
 }
 
+/* The blocks that hold the largest error and the first difference are remembered, and
+ * searched only at the end: most are outdone by a later one. */
 void plumb_compare_add(struct plumb_compare_state *state, const struct plumb_compare_task *task,
                        const void *a, const void *b, int64_t first, size_t count)
 {
-    struct block block = {.task = task,
-                          .part_a = plumb_dtype_part(task->dtype_a),
-                          .part_b = plumb_dtype_part(task->dtype_b),
-                          .a = a,
-                          .b = b};
-    const size_t size_a = plumb_dtype_size(block.part_a);
-    const size_t size_b = plumb_dtype_size(block.part_b);
-    const int parts = plumb_dtype_parts(task->dtype_a);
-    int64_t position = first * parts;
-    for (size_t left = count * (size_t)parts; left; left -= block.n) {
-        block.n = left < PLUMB_BLOCK ? left : PLUMB_BLOCK;
-        const uint64_t equal_before = state->counts.equal;
+    struct plumb_comparison *counts = &state->counts;
+    struct place here = {.block = {.task = task,
+                                   .part_a = plumb_dtype_part(task->dtype_a),
+                                   .part_b = plumb_dtype_part(task->dtype_b),
+                                   .a = a,
+                                   .b = b},
+                         .parts = plumb_dtype_parts(task->dtype_a)};
+    struct place worst = {.parts = 0}, begin = worst;
+    struct block *block = &here.block;
+    here.position = first * here.parts;
+    for (size_t left = count * (size_t)here.parts; left; left -= block->n) {
+        block->n = left < PLUMB_BLOCK ? left : PLUMB_BLOCK;
+        const uint64_t equal_before = counts->equal;
         state->block_error = 0;
-        if (!add_finite(state, &block))
-            add_mixed(state, &block);
-        const uint64_t unequal = block.n - (state->counts.equal - equal_before);
-        state->counts.count += block.n;
-        note_unequal(task, position, parts, unequal);
-        find_indices(state, &block, position, parts, unequal);
-        position += (int64_t)block.n;
-        block.a += block.n * size_a;
-        block.b += block.n * size_b;
+        if (!add_finite(state, block))
+            add_mixed(state, block);
+        const uint64_t unequal = block->n - (counts->equal - equal_before);
+        counts->count += block->n;
+        note_unequal(task, here.position, here.parts, unequal);
+        if (unequal && counts->first_index < 0 && !begin.parts)
+            begin = here;
+        if (state->block_error > counts->max_abs) {
+            counts->max_abs = state->block_error;
+            worst = here;
+        }
+        here.position += (int64_t)block->n;
+        block->a += block->n * plumb_dtype_size(block->part_a);
+        block->b += block->n * plumb_dtype_size(block->part_b);
     }
+    if (begin.parts)
+        counts->first_index = find_unequal(&begin);
+    if (worst.parts)
+        counts->worst_index = find_worst(&worst, counts->max_abs);
 }

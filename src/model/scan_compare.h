@@ -16,7 +16,7 @@ struct plumb_compare_state {
 /* What is compared with what, and how. Types may be complex; counts are then of parts. */
 struct plumb_compare_task {
     enum plumb_dtype dtype_a, dtype_b;
-    double rtol, atol;
+    double tolerance[2];         /* relative, absolute */
     struct plumb_block_map *map; /* or NULL */
 };
 

@@ -55,13 +55,11 @@ static void merge_moments(struct plumb_stats_state *state, struct moments next)
 static double choose_pivot(enum plumb_dtype dtype, const unsigned char *values, size_t n)
 {
     double sample[8];
+    unsigned char raw[sizeof sample];
     const size_t size = plumb_dtype_size(dtype), step = n / 8;
-    if (step == 0) {
-        plumb_widen(dtype, values, 1, sample);
-        return sample[0];
-    }
     for (size_t i = 0; i < 8; i++)
-        plumb_widen(dtype, values + i * step * size, 1, &sample[i]);
+        memcpy(raw + i * size, values + i * step * size, size);
+    plumb_widen(dtype, raw, 8, sample);
     return (((sample[0] + sample[4]) + (sample[2] + sample[6])) +
             ((sample[1] + sample[5]) + (sample[3] + sample[7]))) /
            8;

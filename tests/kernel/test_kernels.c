@@ -111,9 +111,10 @@ static void compare_block(enum plumb_dtype direct, const void *a, const void *b,
     one->counts(direct, a, n, 0x1p-14, 1.5, &counts[0]);
     two->counts(direct, a, n, 0x1p-14, 1.5, &counts[1]);
     assert_memory_equal(&counts[0], &counts[1], sizeof counts[0]);
+    static const double tolerance[] = {1e-5, 1e-8};
     struct plumb_block_pair pair[2];
-    one->pair(direct, a, b, n, 1e-5, 1e-8, &pair[0]);
-    two->pair(direct, a, b, n, 1e-5, 1e-8, &pair[1]);
+    one->pair(direct, a, b, n, tolerance, &pair[0]);
+    two->pair(direct, a, b, n, tolerance, &pair[1]);
     if (isfinite(pair[0].d_absolute) && isfinite(pair[0].a_square))
         assert_memory_equal(&pair[0], &pair[1], sizeof pair[0]);
     double products[4];
