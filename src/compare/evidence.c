@@ -215,7 +215,9 @@ static void count_flips(struct plumb_evidence *e)
     }
     const double part = nonzero ? (double)e->nonzero / (double)nonzero : 0;
     e->flips_likely = likely * part;
-    e->flips_allowed = e->flips_likely + 6 * sqrt(e->flips_likely) + 6;
+    /* A handful of flips in a small tensor prove nothing, but in a trained weight, which no sum
+     * comes between, they do. */
+    e->flips_allowed = e->flips_likely + 6 * sqrt(e->flips_likely) + (e->a->weight ? 1 : 6);
     /* On equal grids the comparison has counted all of them. */
     const struct plumb_comparison *c = e->comparison;
     e->flips = e->grid_a == e->grid_b && e->a->dtype == e->b->dtype

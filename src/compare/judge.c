@@ -7,6 +7,7 @@
  */
 #include "compare/judge.h"
 
+#include "compare/cancellation.h"
 #include "compare/pattern.h"
 
 #include <math.h>
@@ -50,10 +51,28 @@ static bool judge_cast(const struct plumb_evidence *e, struct plumb_judgement *j
     return true;
 }
 
+/* Small enough for rounding, but all elements are off by the same factor: an epsilon or a
+ * constant that differs. */
+static bool judge_factor(const struct plumb_evidence *e, struct plumb_judgement *judgement)
+{
+    double factor, explained;
+    if (!plumb_change_common_factor(e, &factor, &explained))
+        return false;
+    judgement->pattern = PLUMB_PATTERN_SCALED;
+    plumb_judgement_set(judgement, PLUMB_APPROXIMATION,
+                        "B is %.9g times A: that factor explains %.0f %% of the difference, "
+                        "errors of rounding have none in common; look for a constant or an "
+                        "epsilon that differs (relative L2 %.2g, rounding would allow %.2g)",
+                        factor, 100 * explained, e->comparison->relative_l2, e->allowed_rms);
+    return true;
+}
+
 static bool judge_rounding(const struct plumb_evidence *e, struct plumb_judgement *judgement)
 {
     if (!plumb_evidence_is_rounding(e))
         return false;
+    if (judge_factor(e, judgement))
+        return true;
     const double nonzero = (double)(e->nonzero ? e->nonzero : 1);
     const double length = plumb_evidence_sum_length(e);
     char allowed[128];
@@ -73,6 +92,21 @@ static bool judge_rounding(const struct plumb_evidence *e, struct plumb_judgemen
                             "(largest %.2g u), u = %.2g",
                             e->seen_rms / e->unit, e->seen_steps * 2, length, e->grid->name,
                             e->allowed_rms / e->unit, 6 * e->allowed_rms / e->unit, e->unit);
+    return true;
+}
+
+/* Sums whose true result is zero: their leftovers need not agree. */
+static bool judge_cancelled(const struct plumb_evidence *e, struct plumb_judgement *judgement)
+{
+    struct plumb_cancellation c;
+    if (!plumb_cancellation_find(e, &c))
+        return false;
+    judgement->pattern = PLUMB_PATTERN_NONE;
+    plumb_judgement_set(judgement, PLUMB_ROUNDING,
+                        "what is left of sums that cancelled: all values are at most %.0f "
+                        "times %.2g, the last place of sums of about %.2g; they differ by up "
+                        "to %.0f such steps where sums of up to 65536 terms allow %.0f",
+                        c.largest, c.step, c.step * 0x1p23, c.worst, c.allowed);
     return true;
 }
 
@@ -109,7 +143,8 @@ static enum plumb_status judge_evidence(const struct plumb_evidence *e,
                                         struct plumb_error *err)
 {
     const bool finite = !e->comparison->nan_mismatch && !e->comparison->inf_mismatch;
-    if (finite && (judge_cast(e, judgement) || judge_rounding(e, judgement)))
+    if (finite && (judge_cast(e, judgement) || judge_rounding(e, judgement) ||
+                   judge_cancelled(e, judgement)))
         return PLUMB_OK;
     const enum plumb_status status = plumb_pattern_find(e, judgement, err);
     if (!status && judgement->pattern == PLUMB_PATTERN_EVERYWHERE &&

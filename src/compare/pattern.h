@@ -49,6 +49,11 @@ struct plumb_change {
 void plumb_change_describe(const struct plumb_evidence *evidence, const double *a,
                            const double *b, size_t count, struct plumb_change *change);
 
+/* Whether one factor explains most of a difference that is small enough for rounding: errors
+ * of rounding have none in common. */
+bool plumb_change_common_factor(const struct plumb_evidence *evidence, double *factor,
+                                double *explained);
+
 /* What the error model allows, for the end of a reason: "rounding allows 7.9e-05 of scale". */
 void plumb_allowance_text(const struct plumb_evidence *evidence, char *text, size_t size);
 

@@ -22,10 +22,27 @@ static uint64_t worst_of(const struct plumb_evidence *e, size_t *worst)
     return e->sample.exact ? e->beyond_count : (uint64_t)((double)e->beyond_count * part);
 }
 
-/* The elements that are not beyond must look like rounding. */
+/* The elements that are not beyond must look like rounding, or the ones that are do not stand
+ * out but are the end of a continuous range. */
 static bool rest_is_clean(const struct plumb_evidence *e)
 {
-    return !e->grid || (double)e->flips <= e->flips_allowed + (double)e->beyond_count;
+    if (!e->grid)
+        return true;
+    if (e->grid->bits < 24)
+        return (double)e->flips <= e->flips_allowed + (double)e->beyond_count;
+    double squares = 0;
+    size_t rest = 0;
+    for (size_t i = 0, next = 0; i < e->sample.count; i++) {
+        if (next < e->beyond_count && e->beyond[next] == i) {
+            next++;
+            continue;
+        }
+        const double relative = (e->rounded_b[i] - e->rounded_a[i]) / e->scale[i];
+        if (isfinite(relative) && e->rounded_a[i] != e->rounded_b[i])
+            squares += relative * relative;
+        rest += e->rounded_a[i] != 0 || e->rounded_b[i] != 0;
+    }
+    return sqrt(squares / (double)(rest ? rest : 1)) <= e->allowed_rms;
 }
 
 static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judgement *judgement,

@@ -6,7 +6,8 @@
  * whatever the value is. The elements are put into bins by value; the error's mean in each bin
  * has to explain most of what is seen, beyond what rounding to the grid scatters. On a coarse
  * grid the error shows only in the direction of the flips: within a bin they then go one way.
- * Also an approximation: a small relative error, the same for large and small values.
+ * Also approximations: a small relative error, the same for large and small values; and values
+ * quantised to a few levels, none further from its value than half of the gap between levels.
  */
 #include "compare/pattern.h"
 
@@ -17,8 +18,16 @@
 #include <stdlib.h>
 
 /* Sorting takes the time here: 4096 elements show a formula as well as more would. */
-enum { LEAST_ELEMENTS = 256, MOST_ELEMENTS = 4096, MOST_BINS = 64, IN_A_BIN = 32 };
+enum {
+    LEAST_ELEMENTS = 256,
+    MOST_ELEMENTS = 4096,
+    MOST_BINS = 64,
+    IN_A_BIN = 32,
+    MOST_LEVELS = 256
+};
 static const double LARGEST_RELATIVE_L2 = 1.0 / 32;
+/* 4-bit values of normal data are about 0.1 off, 8-bit values 0.01. */
+static const double LARGEST_QUANTISED_L2 = 0.25, LEAST_QUANTISED_L2 = 1e-3;
 /* The exact and the tanh form of GELU on normal inputs give 0.72, noise next to nothing. */
 static const double LEAST_EXPLAINED = 0.55;
 static const double LEAST_SIDED = 3;
@@ -91,6 +100,59 @@ static double one_sidedness(const struct value_error *list, size_t count)
     return flips >= 2 * (double)bins ? squares / flips : 0;
 }
 
+static int by_number(const void *x, const void *y)
+{
+    const double a = *(const double *)x, b = *(const double *)y;
+    return (a > b) - (a < b);
+}
+
+/* Sorts and counts distinct numbers; the gap between two neighbours that most elements lie
+ * between in `gap`, the largest in `widest`. */
+static size_t count_levels(double *numbers, size_t count, double *gap, double *widest)
+{
+    size_t levels = count > 0, run = 0, longest = 0;
+    *gap = *widest = 0;
+    qsort(numbers, count, sizeof *numbers, by_number);
+    for (size_t i = 1; i < count; i++) {
+        const double step = numbers[i] - numbers[i - 1];
+        run++;
+        if (step == 0)
+            continue;
+        if (run > longest) {
+            longest = run;
+            *gap = step;
+        }
+        levels++;
+        run = 0;
+        *widest = fmax(*widest, step);
+    }
+    return levels;
+}
+
+/* Whether B has few levels, A many, and every value went to a level beside it. */
+static bool is_quantised(const struct value_error *list, size_t count, size_t *levels,
+                         double *gap, struct plumb_error *err, enum plumb_status *status)
+{
+    double worst = 0, squares = 0, widest, unused;
+    double *numbers = plumb_alloc_array(count, sizeof *numbers);
+    if (!numbers) {
+        *status = plumb_fail_memory(err);
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        numbers[i] = list[i].value;
+        worst = fmax(worst, fabs(list[i].error));
+        squares += list[i].error * list[i].error;
+    }
+    const size_t in_a = count_levels(numbers, count, &unused, &unused);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = list[i].value + list[i].error;
+    *levels = count_levels(numbers, count, gap, &widest);
+    plumb_free(numbers);
+    return *levels >= 4 && *levels <= MOST_LEVELS && in_a > 2 * *levels &&
+           worst <= 0.51 * widest && sqrt(squares / (double)count) < *gap;
+}
+
 static bool all_whole(const struct value_error *list, size_t count)
 {
     for (size_t i = 0; i < count; i++)
@@ -126,7 +188,7 @@ static bool is_relative(struct value_error *list, size_t count, double *relative
     return *relative < LARGEST_RELATIVE_L2 && small < 4 * large;
 }
 
-/* Sorts `list`, which has at least LEAST_ELEMENTS, and says what kind of formula it shows. */
+/* Says what kind of formula a list of at least LEAST_ELEMENTS shows; leaves it changed. */
 static bool recognise(const struct plumb_evidence *e, struct value_error *list, size_t count,
                       struct plumb_judgement *judgement)
 {
@@ -160,20 +222,43 @@ static bool recognise(const struct plumb_evidence *e, struct value_error *list, 
     return true;
 }
 
+static enum plumb_status find_quantised(const struct plumb_evidence *e,
+                                        const struct value_error *list, size_t count,
+                                        struct plumb_judgement *judgement, bool *found,
+                                        struct plumb_error *err)
+{
+    size_t levels;
+    double gap;
+    enum plumb_status status = PLUMB_OK;
+    *found = is_quantised(list, count, &levels, &gap, err, &status);
+    if (*found)
+        plumb_judgement_set(judgement, PLUMB_APPROXIMATION,
+                            "B has only %zu different values among %zu: A quantised in steps "
+                            "of about %.3g, and no error is above half a step; relative L2 "
+                            "%.2g",
+                            levels, count, gap, e->comparison->relative_l2);
+    return status;
+}
+
 static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judgement *judgement,
                               bool *found, struct plumb_error *err)
 {
     if (!e->grid || e->sample.count < LEAST_ELEMENTS ||
-        !(e->comparison->relative_l2 <= LARGEST_RELATIVE_L2))
+        !(e->comparison->relative_l2 <= LARGEST_QUANTISED_L2))
         return PLUMB_OK;
     struct value_error *list = plumb_alloc_array(MOST_ELEMENTS, sizeof *list);
     if (!list)
         return plumb_fail_memory(err);
     const size_t count = collect(e, list);
-    if (count >= LEAST_ELEMENTS && !all_whole(list, count))
-        *found = recognise(e, list, count, judgement);
+    enum plumb_status status = PLUMB_OK;
+    if (count >= LEAST_ELEMENTS && !all_whole(list, count)) {
+        if (e->comparison->relative_l2 >= LEAST_QUANTISED_L2)
+            status = find_quantised(e, list, count, judgement, found, err);
+        if (!status && !*found && e->comparison->relative_l2 <= LARGEST_RELATIVE_L2)
+            *found = recognise(e, list, count, judgement);
+    }
     plumb_free(list);
-    return PLUMB_OK;
+    return status;
 }
 
 const struct plumb_pattern_rule plumb_pattern_none = {

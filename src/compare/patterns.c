@@ -158,6 +158,30 @@ void plumb_change_describe(const struct plumb_evidence *e, const double *a, cons
     }
 }
 
+/* A constant that was rounded once puts up to 1.5 u on all elements; more is no rounding. */
+static const double LEAST_FACTOR_UNITS = 16;
+
+bool plumb_change_common_factor(const struct plumb_evidence *e, double *factor,
+                                double *explained)
+{
+    double ab = 0, aa = 0, moved = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < e->sample.count; i++) {
+        const double a = e->sample.a[i], difference = e->sample.b[i] - a;
+        if (!isfinite(difference) || a == 0)
+            continue;
+        ab += a * difference;
+        aa += a * a;
+        moved += difference * difference;
+        count++;
+    }
+    if (count < 256 || !(aa > 0) || !(moved > 0) || e->grid->bits < 24)
+        return false;
+    *factor = 1 + ab / aa;
+    *explained = ab * ab / aa / moved;
+    return *explained > 0.8 && fabs(*factor - 1) > LEAST_FACTOR_UNITS * e->unit;
+}
+
 void plumb_allowance_text(const struct plumb_evidence *e, char *text, size_t size)
 {
     if (!e->grid)

@@ -80,6 +80,53 @@ static void test_formulas(void **state)
         }
 }
 
+/* Levels for 8 and for 4 bits. */
+static void test_quantised_values(void **state)
+{
+    (void)state;
+    static double a[COUNT], b[COUNT];
+    for (int half = 7; half <= 127; half += 120)
+        for (uint64_t seed = 0; seed < SEEDS; seed++) {
+            struct random_state r = {seed * 19 + 3};
+            for (size_t i = 0; i < COUNT; i++) {
+                a[i] = 0.1 * random_normal(&r);
+                const double level = nearbyint(a[i] / 0.35 * half);
+                b[i] = 0.35 / half * fmax(-half, fmin(half, level));
+                a[i] = fmax(-0.35, fmin(0.35, a[i]));
+            }
+            struct lab_tensor x, y;
+            lab_store(&x, PLUMB_F32, PLUMB_ROUND_NEAREST_EVEN, 2, shape, a);
+            lab_store(&y, PLUMB_F32, PLUMB_ROUND_NEAREST_EVEN, 2, shape, b);
+            const struct plumb_judgement got = lab_judge(&x, &y);
+            expect(got, PLUMB_APPROXIMATION, PLUMB_PATTERN_NONE, "quantised", seed);
+            assert_non_null(strstr(got.reason, "quantised"));
+            lab_free(&x);
+            lab_free(&y);
+        }
+}
+
+/* A layer norm with another epsilon: within rounding, but all of it by one factor. */
+static void test_common_factor(void **state)
+{
+    (void)state;
+    static double a[COUNT], b[COUNT];
+    for (uint64_t seed = 0; seed < SEEDS; seed++) {
+        struct random_state r = {seed * 23 + 1};
+        for (size_t i = 0; i < COUNT; i++) {
+            a[i] = random_normal(&r);
+            b[i] = a[i] * (1 + 5e-6) + 6e-8 * random_normal(&r);
+        }
+        struct lab_tensor x, y;
+        lab_store(&x, PLUMB_F32, PLUMB_ROUND_NEAREST_EVEN, 2, shape, a);
+        lab_store(&y, PLUMB_F32, PLUMB_ROUND_NEAREST_EVEN, 2, shape, b);
+        const struct plumb_judgement got = lab_judge(&x, &y);
+        expect(got, PLUMB_APPROXIMATION, PLUMB_PATTERN_SCALED, "epsilon", seed);
+        assert_non_null(strstr(got.reason, "B is 1.000005"));
+        lab_free(&x);
+        lab_free(&y);
+    }
+}
+
 /* ---- steps of training ---------------------------------------------------------------- */
 
 struct step {
@@ -197,6 +244,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_formulas),
+        cmocka_unit_test(test_quantised_values),
+        cmocka_unit_test(test_common_factor),
         cmocka_unit_test(test_optimizer_steps),
         cmocka_unit_test(test_integers_are_never_rounding),
         cmocka_unit_test(test_whole_numbers_in_floats),

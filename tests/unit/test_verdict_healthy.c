@@ -144,6 +144,35 @@ static void test_sums_of_all_kinds(void **state)
             }
 }
 
+/* Sums that are zero but for rounding, as of a bias before a batch norm: of each pair of terms
+ * one undoes the other, somewhere else in the sum. */
+static void test_sums_of_zero(void **state)
+{
+    (void)state;
+    enum { RESULTS = 64, TERMS = 512 };
+    static double a[RESULTS], b[RESULTS];
+    static float terms[TERMS];
+    const int64_t shape[] = {RESULTS};
+    for (uint64_t seed = 0; seed < 100; seed++) {
+        struct random_state r = {seed * 41 + 9};
+        for (size_t i = 0; i < RESULTS; i++) {
+            for (size_t k = 0; k < TERMS / 2; k++) {
+                terms[k] = (float)(1e-3 * random_normal(&r));
+                terms[(k * 97 + 31) % (TERMS / 2) + TERMS / 2] = -terms[k];
+            }
+            sum_twice(terms, TERMS, &a[i], &b[i]);
+        }
+        struct lab_tensor x, y;
+        lab_store(&x, PLUMB_F32, PLUMB_ROUND_NEAREST_EVEN, 1, shape, a);
+        lab_store(&y, PLUMB_F32, PLUMB_ROUND_NEAREST_EVEN, 1, shape, b);
+        const struct plumb_judgement got = lab_judge(&x, &y);
+        expect(got, PLUMB_ROUNDING, PLUMB_PATTERN_NONE, "sums of zero", seed);
+        assert_non_null(strstr(got.reason, "cancelled"));
+        lab_free(&x);
+        lab_free(&y);
+    }
+}
+
 /* ---- casts ---------------------------------------------------------------------------- */
 
 struct cast_case {
@@ -279,8 +308,11 @@ static void test_common_nan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums_of_all_kinds),   cmocka_unit_test(test_casts),
-        cmocka_unit_test(test_casts_of_few_values), cmocka_unit_test(test_identical_corners),
+        cmocka_unit_test(test_sums_of_all_kinds),
+        cmocka_unit_test(test_sums_of_zero),
+        cmocka_unit_test(test_casts),
+        cmocka_unit_test(test_casts_of_few_values),
+        cmocka_unit_test(test_identical_corners),
         cmocka_unit_test(test_common_nan),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
