@@ -150,7 +150,7 @@ demo: setup ## make two checkpoints with a planted difference and find it
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(B)/bin/examples/c/make_checkpoints
 	@scripts/demo.sh
 
-FAST_SUITES := style warnings unit golden property torture corpus
+FAST_SUITES := style warnings unit golden docs property torture corpus
 FULL_SUITES := $(FAST_SUITES) examples install-test interop
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
@@ -165,7 +165,8 @@ run-tests:
 
 # ---- the suites; each ends with "N passed, M failed" -----------------------------------
 
-.PHONY: style warnings unit golden golden-update property torture corpus
+# .PHONY matters for docs, which is also a folder.
+.PHONY: style warnings unit golden docs golden-update property torture corpus
 style: $(B)/libplumb.a $(B)/libplumb.so ## format, layers, banned functions, symbols, lengths
 	@scripts/check-style.sh
 
@@ -184,8 +185,13 @@ $(B)/fixtures/.made: $(B)/bin/tests/golden/make_fixtures
 golden: $(SAN_PLUMB) $(B)/fixtures/.made ## the command line against recorded output
 	@scripts/golden.sh
 
-golden-update: $(SAN_PLUMB) $(B)/fixtures/.made ## record it anew and show what changed
+docs: $(SAN_PLUMB) $(B)/fixtures/.made ## the commands in docs/ print what the pages say
+	@scripts/check-docs.sh
+
+golden-update: $(SAN_PLUMB) $(B)/fixtures/.made ## record both anew and show what changed
 	@scripts/golden.sh --update
+	@scripts/check-docs.sh --update
+	@git --no-pager diff -- tests/golden docs
 
 property: $(PROPERTY_BIN) $(B)/fixtures/.made ## damaged and hostile files
 	@scripts/run-programs.sh $(PROPERTY_BIN)

@@ -43,8 +43,6 @@ for folder in tests/golden/*/; do
     fi
 done
 if [ "$update" = --update ]; then
-    git --no-pager diff --stat -- tests/golden
-    git --no-pager diff -- tests/golden
     exit 0
 fi
 echo "$passed passed, $failed failed"
