@@ -91,6 +91,28 @@ bool plumb_wire_is(const struct plumb_wire_field *field, uint32_t number,
     return field->number == number && field->type == type;
 }
 
+static bool append_integer(uint64_t value, int64_t *values, int *count, int most)
+{
+    if (*count == most || value > INT64_MAX)
+        return false;
+    values[(*count)++] = (int64_t)value;
+    return true;
+}
+
+bool plumb_wire_take_integers(const struct plumb_wire_field *field, int64_t *values, int *count,
+                              int most)
+{
+    if (field->type == PLUMB_WIRE_VARINT)
+        return append_integer(field->value, values, count, most);
+    if (field->type != PLUMB_WIRE_BYTES)
+        return false;
+    struct plumb_bytes packed = plumb_bytes_of(field->bytes, field->size);
+    while (plumb_bytes_left(&packed) && plumb_bytes_ok(&packed))
+        if (!append_integer(plumb_bytes_varint(&packed), values, count, most))
+            return false;
+    return plumb_bytes_ok(&packed);
+}
+
 size_t plumb_wire_varint_size(uint64_t value)
 {
     size_t size = 1;

@@ -52,6 +52,11 @@ enum plumb_status plumb_wire_check(const struct plumb_wire *wire, const char *pa
 bool plumb_wire_is(const struct plumb_wire_field *field, uint32_t number,
                    enum plumb_wire_type type);
 
+/* Appends the non-negative integers of a repeated field, packed or one of many, to `values`;
+ * false if one is negative or cut off, or if there are more than `most` in all. */
+bool plumb_wire_take_integers(const struct plumb_wire_field *field, int64_t *values, int *count,
+                              int most);
+
 /* Writing. */
 size_t plumb_wire_varint_size(uint64_t value);
 void plumb_wire_put_varint(struct plumb_buffer *buffer, uint64_t value);

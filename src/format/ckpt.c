@@ -242,28 +242,6 @@ static enum plumb_status text_of(struct reader *reader, const struct plumb_wire_
     return *text ? PLUMB_OK : plumb_fail_memory(reader->err);
 }
 
-static bool add_dimension(struct pending *found, uint64_t dimension)
-{
-    if (found->rank == PLUMB_MAX_RANK || dimension > INT64_MAX)
-        return false;
-    found->shape[found->rank++] = (int64_t)dimension;
-    return true;
-}
-
-/* MindSpore writes one field a dimension; other writers may pack them into one. */
-static bool read_dimensions(const struct plumb_wire_field *field, struct pending *found)
-{
-    if (field->type == PLUMB_WIRE_VARINT)
-        return add_dimension(found, field->value);
-    if (field->type != PLUMB_WIRE_BYTES)
-        return false;
-    struct plumb_bytes packed = plumb_bytes_of(field->bytes, field->size);
-    while (plumb_bytes_left(&packed) && plumb_bytes_ok(&packed))
-        if (!add_dimension(found, plumb_bytes_varint(&packed)))
-            return false;
-    return plumb_bytes_ok(&packed);
-}
-
 static enum plumb_status read_tensor(struct reader *reader,
                                      const struct plumb_wire_field *outer,
                                      struct pending *found, struct plumb_piece *content)
@@ -272,7 +250,8 @@ static enum plumb_status read_tensor(struct reader *reader,
     struct plumb_wire_field field;
     enum plumb_status status = PLUMB_OK;
     while (!status && plumb_wire_next(&wire, &field)) {
-        if (field.number == 1 && !read_dimensions(&field, found))
+        if (field.number == 1 &&
+            !plumb_wire_take_integers(&field, found->shape, &found->rank, PLUMB_MAX_RANK))
             return refuse(reader, field.start, found->tag, "dims are more than 64 or negative");
         if (plumb_wire_is(&field, 2, PLUMB_WIRE_BYTES))
             status = text_of(reader, &field, &found->type);

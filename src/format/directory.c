@@ -27,7 +27,7 @@ enum {
 /* Files of these kinds lie beside checkpoints and are no news. */
 static const char other_kinds[] =
     "json jsonl txt md py pyc log yaml yml csv tsv html js css toml "
-    "ini cfg sh model vocab png jpg jpeg svg gif pdf lock xml";
+    "ini cfg sh model vocab png jpg jpeg svg gif pdf lock xml ir pb";
 
 struct unit {
     char *path;
@@ -296,10 +296,10 @@ static enum plumb_status tell_left_out(struct walk *walk)
 {
     enum plumb_status status = PLUMB_OK;
     if (walk->unknown)
-        status = plumb_file_warn(walk->file, walk->err,
-                                 "%zu files are in no format that Plumb knows, the first is "
-                                 "%.200s",
-                                 walk->unknown, walk->example);
+        status =
+            plumb_file_warn(walk->file, walk->err,
+                            "files in no format that Plumb knows: %zu, the first is %.200s",
+                            walk->unknown, walk->example);
     if (walk->too_deep && !status)
         status = plumb_file_warn(walk->file, walk->err,
                                  "%zu directories more than %d deep are left out",

@@ -202,25 +202,6 @@ static enum plumb_status text_of(const struct plumb_onnx_reader *reader,
     return *text ? PLUMB_OK : plumb_fail_memory(reader->err);
 }
 
-static bool add_dimension(struct found *found, uint64_t dimension)
-{
-    if (found->rank == PLUMB_MAX_RANK || dimension > INT64_MAX)
-        return false;
-    found->shape[found->rank++] = (int64_t)dimension;
-    return true;
-}
-
-static bool read_dimensions(const struct plumb_wire_field *field, struct found *found)
-{
-    if (field->type == PLUMB_WIRE_VARINT)
-        return add_dimension(found, field->value);
-    struct plumb_bytes packed = plumb_bytes_of(field->bytes, field->size);
-    while (plumb_bytes_left(&packed) && plumb_bytes_ok(&packed))
-        if (!add_dimension(found, plumb_bytes_varint(&packed)))
-            return false;
-    return field->type == PLUMB_WIRE_BYTES && plumb_bytes_ok(&packed);
-}
-
 /* One pair of texts about external data. */
 static enum plumb_status read_external(const struct plumb_onnx_reader *reader,
                                        const struct plumb_wire_field *outer,
@@ -254,7 +235,8 @@ static enum plumb_status read_external(const struct plumb_onnx_reader *reader,
 static enum plumb_status read_field(const struct plumb_onnx_reader *reader,
                                     const struct plumb_wire_field *field, struct found *found)
 {
-    if (field->number == 1 && !read_dimensions(field, found))
+    if (field->number == 1 &&
+        !plumb_wire_take_integers(field, found->shape, &found->rank, PLUMB_MAX_RANK))
         return refuse(reader, found, "dims are more than 64 or negative");
     if (plumb_wire_is(field, 2, PLUMB_WIRE_VARINT))
         found->type = &types[field->value < TYPES ? field->value : 0];

@@ -101,6 +101,34 @@ static void a_message_inside_keeps_its_place(void **state)
     assert_int_equal(field.start, 52);
 }
 
+static void integers_are_taken_packed_or_not(void **state)
+{
+    (void)state;
+    static const struct {
+        struct plumb_wire_field field;
+        int count; /* -1: refused */
+    } cases[] = {
+        {{.type = PLUMB_WIRE_VARINT, .value = 7}, 1},
+        {{.type = PLUMB_WIRE_VARINT, .value = UINT64_MAX}, -1},
+        {{.type = PLUMB_WIRE_BYTES, .bytes = (const unsigned char *)"\x07\x80\x01", .size = 3},
+         2},
+        {{.type = PLUMB_WIRE_BYTES, .bytes = (const unsigned char *)"\x07\x80", .size = 2}, -1},
+        {{.type = PLUMB_WIRE_BYTES, .bytes = (const unsigned char *)"\7\7\7\7", .size = 4}, -1},
+        {{.type = PLUMB_WIRE_FIXED32, .value = 7}, -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t values[3] = {0};
+        int count = 0;
+        const bool taken = plumb_wire_take_integers(&cases[i].field, values, &count, 3);
+        assert_int_equal(taken, cases[i].count >= 0);
+        if (taken) {
+            assert_int_equal(count, cases[i].count);
+            assert_int_equal(values[0], 7);
+            assert_int_equal(values[1], count > 1 ? 128 : 0);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -108,6 +136,7 @@ int main(void)
         cmocka_unit_test(damage_is_refused_at_its_field),
         cmocka_unit_test(varints_have_their_size),
         cmocka_unit_test(a_message_inside_keeps_its_place),
+        cmocka_unit_test(integers_are_taken_packed_or_not),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
