@@ -187,18 +187,23 @@ judge_compared(const struct plumb_tensor *a, const struct plumb_tensor *b,
     struct plumb_operand x, y;
     plumb_operand_of_tensor(&x, a);
     plumb_operand_of_tensor(&y, b);
-    if (x.count != y.count) {
-        judgement->pattern = PLUMB_PATTERN_EVERYWHERE;
-        plumb_judgement_set(judgement, PLUMB_DIFFERENT,
-                            "%s in A, %s in B: complex and real numbers are not the same thing",
-                            plumb_dtype_name(a->dtype), plumb_dtype_name(b->dtype));
-        return PLUMB_OK;
-    }
     struct plumb_comparison by_parts = *comparison;
     struct plumb_block_map map_by_parts = *map;
     if (plumb_dtype_is_complex(a->dtype))
         count_in_parts(&by_parts, &map_by_parts);
     return plumb_judge_pair(&x, &y, &by_parts, &map_by_parts, judgement, err);
+}
+
+/* Nothing to compare element by element: not an error of the caller, but a finding. */
+static void judge_kinds(const struct plumb_tensor *a, const struct plumb_tensor *b,
+                        struct plumb_comparison *comparison, struct plumb_judgement *judgement)
+{
+    *comparison = (struct plumb_comparison){
+        .count = (uint64_t)a->count, .first_index = -1, .worst_index = -1};
+    *judgement = (struct plumb_judgement){.pattern = PLUMB_PATTERN_EVERYWHERE};
+    plumb_judgement_set(judgement, PLUMB_DIFFERENT,
+                        "%s in A, %s in B: complex and real numbers cannot be compared",
+                        plumb_dtype_name(a->dtype), plumb_dtype_name(b->dtype));
 }
 
 enum plumb_status plumb_tensor_judge(const struct plumb_tensor *a, const struct plumb_tensor *b,
@@ -207,6 +212,11 @@ enum plumb_status plumb_tensor_judge(const struct plumb_tensor *a, const struct 
                                      struct plumb_judgement *judgement, struct plumb_error *err)
 {
     struct plumb_block_map *map;
+    if (plumb_dtype_is_complex(a->dtype) != plumb_dtype_is_complex(b->dtype) &&
+        a->count == b->count) {
+        judge_kinds(a, b, comparison, judgement);
+        return PLUMB_OK;
+    }
     enum plumb_status status = plumb_block_map_new(a->count, &map, err);
     if (status)
         return status;
