@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+enum { MOST_CHUNKS = 1 << 14 }; /* they are compared with each other */
+
 static enum plumb_status check_chunk(const struct plumb_file *file,
                                      const struct plumb_torch_whole *whole,
                                      const struct plumb_torch_chunk *chunk,
@@ -45,6 +47,32 @@ static enum plumb_status check_filled(const struct plumb_file *file,
         "%s: tensor '%s' has %lld values but its parts hold %lld; are .distcp files "
         "missing?",
         file->path, whole->name, (long long)wanted, (long long)found);
+}
+
+static bool overlap(const struct plumb_torch_whole *whole, const struct plumb_torch_chunk *a,
+                    const struct plumb_torch_chunk *b)
+{
+    for (int i = 0; i < whole->rank; i++)
+        if (a->offsets[i] + a->tensor.shape[i] <= b->offsets[i] ||
+            b->offsets[i] + b->tensor.shape[i] <= a->offsets[i])
+            return false;
+    return true;
+}
+
+/* Boxes that together have the right number of values fill the whole if none overlap. */
+static enum plumb_status check_apart(const struct plumb_file *file,
+                                     const struct plumb_torch_whole *whole,
+                                     struct plumb_error *err)
+{
+    if (whole->count > MOST_CHUNKS)
+        return plumb_fail(err, PLUMB_LIMIT, -1, "%s: tensor '%s' has %zu parts, more than %d",
+                          file->path, whole->name, whole->count, MOST_CHUNKS);
+    for (size_t i = 0; i < whole->count; i++)
+        for (size_t k = i + 1; k < whole->count; k++)
+            if (overlap(whole, &whole->chunks[i], &whole->chunks[k]))
+                return plumb_fail(err, PLUMB_DAMAGED, -1, "%s: parts of tensor '%s' overlap",
+                                  file->path, whole->name);
+    return PLUMB_OK;
 }
 
 static bool is_c_order(const struct plumb_tensor *tensor)
@@ -175,6 +203,8 @@ enum plumb_status plumb_torch_add_chunks(struct plumb_file *file,
         status = check_chunk(file, whole, &whole->chunks[i], err);
     if (status == PLUMB_OK)
         status = check_filled(file, whole, err);
+    if (status == PLUMB_OK)
+        status = check_apart(file, whole, err);
     if (status)
         return status;
     struct plumb_tensor_spec spec = {.name = whole->name,

@@ -121,6 +121,10 @@ static const struct {
      "\"opaque: torch._utils._rebuild_qtensor\""},
     {"(dS'x'\nctorch._utils\n_rebuild_tensor_v2\n(tRs.", "x",
      "\"opaque: a tensor whose description is not understood\""},
+    {"(dS'x'\n" V2
+     "((S'storage'\nctorch\nUntypedStorage\nS'0'\nS'cpu'\nI24\ntQI0\n(I6\nt(I1\ntI00\n"
+     "NtRs.",
+     "x", "\"opaque: a tensor whose description is not understood\""},
     {"(dS'x'\ncos\nsystem\n(S'true'\ntRs.", "x", "\"opaque: os.system\""},
     {"(dS'x'\n(lp0\ng0\nas.", "x.0", "\"opaque: contains itself or is nested too deep\""},
     {"(d(I1\nI2\ntI5\ns.", "[1,2]", "5"},

@@ -177,6 +177,10 @@ static const struct {
      PLUMB_DAMAGED, "has 12 values but its parts hold 6"},
     {METADATA(TENSOR_ENTRY("w", "I2\nI3\n"), SLICE("w", AT("1", "0"), "a.distcp", "LEN", "")),
      PLUMB_DAMAGED, "does not fit"},
+    {METADATA(TENSOR_ENTRY("w", "I4\nI3\n"),
+              SLICE("w", AT("0", "0"), "a.distcp", "LEN", "")
+                  SLICE("w", AT("1", "0"), "b.distcp", "LEN", "")),
+     PLUMB_DAMAGED, "overlap"},
     {METADATA(TENSOR_ENTRY("w", "I2\nI3\n"), SLICE("w", SIZE("I0\n"), "a.distcp", "LEN", "")),
      PLUMB_DAMAGED, "expected one part"},
     {METADATA(TENSOR_ENTRY("w", "I2\nI3\n"), SLICE("w", AT("0", "0"), "../a", "LEN", "")),
