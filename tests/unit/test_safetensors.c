@@ -71,6 +71,8 @@ static void bad_headers_are_refused(void **state)
     } cases[] = {
         {"{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,9]}}", PLUMB_DAMAGED,
          "'w'"},
+        {"{\"w\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,8]}}", PLUMB_DAMAGED,
+         "number of bytes"},
         {"{\"w\":{\"dtype\":\"F32\",\"shape\":[4],\"data_offsets\":[0,16]}}", PLUMB_DAMAGED,
          "cut off"},
         {"{\"w\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[8,0]}}", PLUMB_DAMAGED,
