@@ -434,6 +434,133 @@ PLUMB_API enum plumb_status plumb_write_file(const char *path, const char *forma
                                              const struct plumb_value *values, size_t count,
                                              struct plumb_error *err);
 
+/* ---- recording a run -------------------------------------------------------------------- */
+
+/* A recorder lives inside a training process and writes what happens to a directory:
+ *
+ *     struct plumb_recorder *recorder = NULL;
+ *     const struct plumb_recorder_options options = {.path = "runs/first"};
+ *     if (plumb_recorder_open(&options, &recorder, &error))
+ *         ... print error.message; go on: every call below takes NULL and does nothing
+ *     for (int64_t step = 0; step < steps; step++) {
+ *         plumb_record_step_begin(recorder, step);
+ *         plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "layers.0", "linear", PLUMB_CALL_COUNTED);
+ *         plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
+ *         plumb_record_leave(recorder);
+ *         plumb_record_series(recorder, "loss", step, loss);
+ *         plumb_record_step_end(recorder);
+ *     }
+ *     plumb_recorder_close(recorder, NULL, &error);
+ *
+ * Recording calls return nothing: whatever goes wrong ends the capture, never the training, and is
+ * told once by plumb_recorder_message(). They may come from any thread; the place entered is the
+ * calling thread's own. In a child after fork() they do nothing. Several recorders may be open. */
+struct plumb_recorder;
+
+/* The part of a step an op belongs to. */
+enum plumb_phase {
+    PLUMB_PHASE_FORWARD,
+    PLUMB_PHASE_BACKWARD,
+    PLUMB_PHASE_OPTIMIZER,
+    PLUMB_PHASE_COLLECTIVE,
+    PLUMB_PHASE_COUNT
+};
+PLUMB_API const char *plumb_phase_name(enum plumb_phase phase); /* "forward", ... */
+
+/* How much is recorded. */
+enum plumb_level {
+    PLUMB_LEVEL_OP,    /* everything, at the selected steps */
+    PLUMB_LEVEL_WATCH, /* no ops and no tensors */
+    PLUMB_LEVEL_COUNT
+};
+/* What is kept of a tensor. */
+enum plumb_save {
+    PLUMB_SAVE_STATS,       /* statistics and fingerprint */
+    PLUMB_SAVE_FINGERPRINT, /* the fingerprint alone: the cheapest */
+    PLUMB_SAVE_TENSORS,     /* statistics, fingerprint, and the values in stepNNNNNN.npz */
+    PLUMB_SAVE_COUNT
+};
+PLUMB_API const char *plumb_level_name(enum plumb_level level); /* "op", "watch" */
+PLUMB_API bool plumb_level_from_name(const char *name, enum plumb_level *level);
+PLUMB_API const char *plumb_save_name(enum plumb_save save); /* "stats", ... */
+PLUMB_API bool plumb_save_from_name(const char *name, enum plumb_save *save);
+
+struct plumb_recorder_options {
+    const char *path; /* of the run's directory, which is made; all ranks name the same */
+    int rank;
+    int world_size;           /* 0: 1 */
+    const char *framework;    /* NULL: "" */
+    const char *command_line; /* NULL: "" */
+    enum plumb_level level;
+    enum plumb_save save;
+    /* "0-9,100,500-:50" is 0 to 9, 100, and every 50th from 500 on. NULL: all. Series and
+     * configuration are kept at every step; a rank that is not selected makes no file. */
+    const char *steps, *ranks;
+    uint64_t memory_limit; /* bytes waiting to be written; 0: 64 MiB */
+    bool no_thread;        /* write in the recording calls instead of a thread of its own */
+    size_t flight_slots;   /* operations kept for after a crash; 0: 256 */
+};
+
+/* Fails if the directory cannot be made or written, or already holds this rank's records. */
+PLUMB_API enum plumb_status plumb_recorder_open(const struct plumb_recorder_options *options,
+                                                struct plumb_recorder **recorder,
+                                                struct plumb_error *err);
+/* Writes what is waiting and how it ended (NULL: "closed"), then frees. Fails if the capture had
+ * ended early, with the message told by plumb_recorder_message(). */
+PLUMB_API enum plumb_status plumb_recorder_close(struct plumb_recorder *recorder,
+                                                 const char *how, struct plumb_error *err);
+/* NULL while all is well; then the one line that says why the capture ended: print it once. */
+PLUMB_API const char *plumb_recorder_message(struct plumb_recorder *recorder);
+
+/* What did not fit the memory limit: values go first, then tensor records, then spans and
+ * counters; series, steps, configuration and collectives never. */
+struct plumb_dropped {
+    uint64_t values, tensors, spans, counters;
+};
+PLUMB_API void plumb_recorder_dropped(struct plumb_recorder *recorder,
+                                      struct plumb_dropped *dropped);
+
+PLUMB_API void plumb_record_step_begin(struct plumb_recorder *recorder, int64_t step);
+PLUMB_API void plumb_record_step_end(struct plumb_recorder *recorder);
+/* Are tensors recorded at this step? Lets a caller skip preparing them. */
+PLUMB_API bool plumb_record_wants_tensors(const struct plumb_recorder *recorder);
+/* Are spans and counters recorded at this step? */
+PLUMB_API bool plumb_record_wants_spans(const struct plumb_recorder *recorder);
+
+/* `call` counts calls of the same op in one step from 0; this lets the recorder count. */
+#define PLUMB_CALL_COUNTED (-1)
+/* Enters an op: tensors recorded by this thread until the matching leave belong to it. Leaving
+ * also records a span on the track "ops". Places nest, 64 deep. */
+PLUMB_API void plumb_record_enter(struct plumb_recorder *recorder, enum plumb_phase phase,
+                                  const char *module, const char *op, int call);
+PLUMB_API void plumb_record_leave(struct plumb_recorder *recorder);
+/* One input, output, parameter or gradient: "input0", "output0", "param:w", "grad:w". Values are in C order. */
+PLUMB_API void plumb_record_tensor(struct plumb_recorder *recorder, const char *slot,
+                                   enum plumb_dtype dtype, int rank, const int64_t *shape,
+                                   const void *values);
+PLUMB_API void plumb_record_series(struct plumb_recorder *recorder, const char *name,
+                                   int64_t step, double value);
+/* Times are of plumb_record_now(). Tracks form a tree by '/': "host/loader/worker0". */
+PLUMB_API void plumb_record_span(struct plumb_recorder *recorder, const char *track,
+                                 const char *name, int64_t begin_ns, int64_t end_ns);
+PLUMB_API void plumb_record_counter(struct plumb_recorder *recorder, const char *name,
+                                    int64_t time_ns, double value);
+/* `json` is a JSON value: 0.001, "adamw" with its quotes, ... */
+PLUMB_API void plumb_record_config(struct plumb_recorder *recorder, const char *key,
+                                   const char *json);
+/* One collective operation: the `sequence`-th of its group on this rank. */
+struct plumb_collective {
+    const char *group; /* "world", "data", ... */
+    const char *name;  /* "all_reduce", ... */
+    int64_t sequence;
+    uint64_t bytes;
+    int64_t begin_ns, end_ns;
+};
+PLUMB_API void plumb_record_collective(struct plumb_recorder *recorder,
+                                       const struct plumb_collective *collective);
+/* Nanoseconds of the monotonic clock. */
+PLUMB_API int64_t plumb_record_now(void);
+
 /* ---- reports -------------------------------------------------------------------------- */
 
 struct plumb_show_options {
