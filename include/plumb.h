@@ -497,6 +497,7 @@ struct plumb_recorder_options {
      * configuration are kept at every step; a rank that is not selected makes no file. */
     const char *steps, *ranks;
     uint64_t memory_limit; /* bytes waiting to be written; 0: 64 MiB */
+    bool wait_when_full;   /* drop nothing: the training waits for the disk */
     bool no_thread;        /* write in the recording calls instead of a thread of its own */
     size_t flight_slots;   /* operations kept for after a crash; 0: 256 */
 };

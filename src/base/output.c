@@ -7,12 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { OUTPUT_BUFFER = 1 << 18 };
+enum { OUTPUT_BUFFER = 1 << 18, MOST_NAMES = 10000 };
 
 struct plumb_output {
     char *path;
@@ -59,22 +58,23 @@ static enum plumb_status open_beside(struct plumb_output *output, struct plumb_e
         return plumb_fail(err, PLUMB_INVALID, -1,
                           "%s: is a directory; give the name of the file to write",
                           output->path);
-    const size_t size = strlen(output->path) + 16;
+    /* Not mkstemp: its 0600 would have to become what the umask says, and reading the umask
+     * changes it for a moment, for all threads of a process we are a guest in. */
+    const size_t size = strlen(output->path) + 40;
     output->beside = plumb_alloc(size);
     if (!output->beside)
         return plumb_fail_memory(err);
-    (void)snprintf(output->beside, size, "%s.XXXXXX", output->path);
-    output->fd = mkostemp(output->beside, O_CLOEXEC);
-    if (output->fd < 0) {
-        plumb_free(output->beside);
-        output->beside = NULL;
-        return plumb_fail_errno(err, "create", output->path);
+    for (unsigned n = 0; n < MOST_NAMES && output->fd < 0; n++) {
+        (void)snprintf(output->beside, size, "%s.tmp-%ld-%u", output->path, (long)getpid(), n);
+        output->fd = open(output->beside, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC, 0666);
+        if (output->fd < 0 && errno != EEXIST)
+            break;
     }
-    /* mkostemp gives 0600; a checkpoint gets what the user's umask says. */
-    const mode_t mask = umask(0);
-    (void)umask(mask);
-    (void)fchmod(output->fd, 0666 & ~mask);
-    return PLUMB_OK;
+    if (output->fd >= 0)
+        return PLUMB_OK;
+    plumb_free(output->beside);
+    output->beside = NULL;
+    return plumb_fail_errno(err, "create", output->path);
 }
 
 enum plumb_status plumb_output_open(const char *path, struct plumb_output **out,
@@ -145,6 +145,17 @@ const char *plumb_output_path(const struct plumb_output *output)
     return output->path;
 }
 
+enum plumb_status plumb_output_publish(struct plumb_output *output, struct plumb_error *err)
+{
+    enum plumb_status status = flush(output, err);
+    if (status)
+        return status;
+    if (rename(output->beside, output->path) != 0)
+        return plumb_fail_errno(err, "rename the finished file to", output->path);
+    output->committed = true;
+    return PLUMB_OK;
+}
+
 enum plumb_status plumb_output_commit(struct plumb_output *output, struct plumb_error *err)
 {
     enum plumb_status status = flush(output, err);
@@ -152,10 +163,7 @@ enum plumb_status plumb_output_commit(struct plumb_output *output, struct plumb_
         return status;
     if (fsync(output->fd) != 0 && errno != EINVAL)
         return plumb_fail_errno(err, "write", output->path);
-    if (rename(output->beside, output->path) != 0)
-        return plumb_fail_errno(err, "rename the finished file to", output->path);
-    output->committed = true;
-    return PLUMB_OK;
+    return plumb_output_publish(output, err);
 }
 
 void plumb_output_close(struct plumb_output *output)

@@ -24,6 +24,9 @@ enum plumb_status plumb_output_patch(struct plumb_output *output, uint64_t offse
 uint64_t plumb_output_size(const struct plumb_output *output);
 const char *plumb_output_path(const struct plumb_output *output);
 enum plumb_status plumb_output_commit(struct plumb_output *output, struct plumb_error *err);
+/* A commit that does not wait for the disk: whole after a crash of the process, though perhaps
+ * not after one of the machine. */
+enum plumb_status plumb_output_publish(struct plumb_output *output, struct plumb_error *err);
 void plumb_output_close(struct plumb_output *output);
 
 #endif

@@ -1,0 +1,121 @@
+/* batch.c - see batch.h. */
+#include "record/batch.h"
+
+#include "base/memory.h"
+
+#include <string.h>
+
+static size_t columns_size(const struct plumb_block_layout *layout)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < layout->count; i++)
+        size += plumb_column_size(layout->columns[i].type) * PLUMB_BATCH_ROWS;
+    return size;
+}
+
+size_t plumb_batch_cost(unsigned kind)
+{
+    return sizeof(struct plumb_batch) + columns_size(plumb_block_layout(kind));
+}
+
+struct plumb_batch *plumb_batch_new(unsigned kind)
+{
+    const struct plumb_block_layout *layout = plumb_block_layout(kind);
+    struct plumb_batch *batch = plumb_alloc_array(1, sizeof *batch);
+    unsigned char *memory = plumb_alloc(columns_size(layout));
+    if (!batch || !memory) {
+        plumb_free(batch);
+        plumb_free(memory);
+        return NULL;
+    }
+    batch->kind = kind;
+    batch->memory = memory;
+    for (size_t i = 0; i < layout->count; i++) {
+        batch->columns[i] = memory;
+        memory += plumb_column_size(layout->columns[i].type) * PLUMB_BATCH_ROWS;
+    }
+    plumb_buffer_init(&batch->text, PLUMB_BLOCK_LARGEST / 2);
+    plumb_batch_begin(batch, 0);
+    return batch;
+}
+
+void plumb_batch_free(struct plumb_batch *batch)
+{
+    if (!batch)
+        return;
+    plumb_buffer_release(&batch->text);
+    plumb_table_release(&batch->names);
+    plumb_arena_release(&batch->arena);
+    plumb_free(batch->memory);
+    plumb_free(batch);
+}
+
+void plumb_batch_begin(struct plumb_batch *batch, uint64_t serial)
+{
+    batch->next = NULL;
+    batch->serial = serial;
+    batch->rows = 0;
+    batch->first_step = batch->last_step = 0;
+    batch->bytes = plumb_batch_cost(batch->kind);
+    plumb_buffer_release(&batch->text);
+    plumb_table_release(&batch->names);
+    plumb_arena_release(&batch->arena);
+}
+
+bool plumb_batch_is_full(const struct plumb_batch *batch)
+{
+    return batch->rows == PLUMB_BATCH_ROWS || batch->text.size >= PLUMB_BATCH_TEXT;
+}
+
+bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *offset)
+{
+    size_t at = 0, length = strlen(text ? text : "");
+    if (length > PLUMB_BATCH_LONGEST)
+        length = PLUMB_BATCH_LONGEST;
+    const char *name = text ? text : "";
+    if (plumb_table_get(&batch->names, name, &at)) {
+        *offset = (uint32_t)at;
+        return true;
+    }
+    char *key = plumb_arena_text(&batch->arena, name, length);
+    at = batch->text.size;
+    if (!key || !plumb_buffer_reserve(&batch->text, length + 1) ||
+        !plumb_table_put(&batch->names, key, at))
+        return false;
+    plumb_buffer_append(&batch->text, key, length + 1);
+    batch->bytes += 2 * length + PLUMB_BATCH_TEXT_OVERHEAD;
+    *offset = (uint32_t)at;
+    return true;
+}
+
+void plumb_batch_add(struct plumb_batch *batch, const void *row)
+{
+    const struct plumb_block_layout *layout = plumb_block_layout(batch->kind);
+    for (size_t i = 0; i < layout->count; i++) {
+        const size_t size = plumb_column_size(layout->columns[i].type);
+        memcpy(batch->columns[i] + batch->rows * size,
+               (const char *)row + layout->columns[i].offset, size);
+    }
+    if (layout->has_steps) {
+        int64_t step;
+        memcpy(&step, row, sizeof step);
+        if (batch->rows == 0 || step < batch->first_step)
+            batch->first_step = step;
+        if (batch->rows == 0 || step > batch->last_step)
+            batch->last_step = step;
+    }
+    batch->rows++;
+}
+
+void plumb_batch_write(const struct plumb_batch *batch, uint64_t number, int64_t time_ns,
+                       struct plumb_buffer *to)
+{
+    const struct plumb_block_header header = {.kind = batch->kind,
+                                              .rows = batch->rows,
+                                              .first_step = batch->first_step,
+                                              .last_step = batch->last_step,
+                                              .number = number,
+                                              .time_ns = time_ns};
+    plumb_block_write(to, header, (const void *const *)batch->columns,
+                      plumb_buffer_string(&batch->text), batch->text.size);
+}

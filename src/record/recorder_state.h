@@ -1,0 +1,139 @@
+/*
+ * recorder_state.h - what a recorder is, shared by the files that implement it.
+ *
+ * Recording calls compute what is costly first, then take one short lock and copy a row to the
+ * open batch of its kind. Full batches, and every batch ten times a second, go through a queue to
+ * the writer thread. Without a thread they are written at that place.
+ */
+#ifndef PLUMB_RECORD_RECORDER_STATE_H
+#define PLUMB_RECORD_RECORDER_STATE_H
+
+#include "record/flight.h"
+#include "record/record_file.h"
+#include "record/selection.h"
+#include "record/step_values.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+enum {
+    WANTS_SERIES = 1, /* the recorder records at all */
+    WANTS_SPANS = 2,  /* and this step is selected */
+    WANTS_TENSORS = 4 /* and the level says so */
+};
+
+/* An op that was entered at least once. */
+struct plumb_recorded_op {
+    const char *module, *name, *label; /* label: module.name */
+    enum plumb_phase phase;
+    int64_t step; /* of the last call, and how many there were in that step */
+    int calls;
+    uint64_t serial; /* of the batch that the two ids belong to */
+    uint32_t module_id, name_id;
+};
+
+/* Something for the writer: a batch, the values of a tensor, or the end of a step. */
+struct plumb_item {
+    struct plumb_item *next;
+    struct plumb_batch *batch;
+    struct plumb_value value; /* .name is NULL if it is none */
+    int64_t shape[PLUMB_MAX_RANK];
+    int64_t step;
+    size_t bytes;
+    void *copy;    /* of the values; NULL: the caller waits while its own are written */
+    bool *written; /* tells that caller */
+};
+
+/* What may fill which share of the memory, in sixteenths: the most valuable may fill it. */
+enum plumb_share {
+    SHARE_VALUES = 8,
+    SHARE_TENSORS = 12,
+    SHARE_SPANS = 14,
+    SHARE_ALL = 16,
+};
+
+struct plumb_recorder {
+    atomic_int wants;            /* WANTS_*: the one branch of calls that have nothing to do */
+    struct plumb_recorder *next; /* of all in the process, see record_fork.c */
+    uint64_t serial;             /* unique in the process */
+    char *path, *directory;      /* of the run and of the rank */
+    char *framework, *command_line;
+    int rank, world_size;
+    enum plumb_level level;
+    enum plumb_save save;
+    struct plumb_selection steps;
+    bool wait_when_full, selected_rank;
+    int64_t started_ns;
+
+    pthread_mutex_t lock; /* guards all up to the next empty line */
+    pthread_cond_t wake, room;
+    int64_t step, step_began_ns;
+    bool in_step, stopped, closing, forked;
+    uint64_t used, limit; /* bytes waiting */
+    uint64_t written;     /* items, to see that the disk takes some */
+    int64_t flushed_ns;
+    uint64_t batch_serial;
+    struct plumb_batch *batches[PLUMB_BLOCK_KINDS], *spares[PLUMB_BLOCK_KINDS];
+    struct plumb_item *first, **last, *current;
+    struct plumb_dropped dropped;
+    struct plumb_error failure;
+    struct plumb_flight flight;
+    struct plumb_table op_names;
+    struct plumb_recorded_op **ops;
+    size_t op_count, op_capacity;
+    struct plumb_arena op_arena;
+
+    bool has_thread;
+    pthread_t thread;
+    atomic_bool has_failure;
+    struct plumb_record_file file; /* of the writer alone */
+    struct plumb_step_values values;
+};
+
+static inline bool plumb_recorder_wants(const struct plumb_recorder *recorder, int what)
+{
+    return recorder && (atomic_load_explicit(&recorder->wants, memory_order_relaxed) & what);
+}
+
+/* ---- record_queue.c: all with the lock held ---- */
+
+/* Waits or drops as the share says; false: there is no room, or the capture ended. */
+bool plumb_recorder_make_room(struct plumb_recorder *recorder, size_t bytes,
+                              enum plumb_share share);
+/* The open batch of that kind, with room for a row; NULL: drop it. */
+struct plumb_batch *plumb_recorder_batch(struct plumb_recorder *recorder, unsigned kind,
+                                         enum plumb_share share);
+/* An offset in the batch's text; false after ending the capture for want of memory. */
+bool plumb_recorder_name(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                         const char *text, uint32_t *offset);
+void plumb_recorder_push(struct plumb_recorder *recorder, struct plumb_item *item);
+/* The values of this step are all there: its npz is finished. */
+void plumb_recorder_finish_step(struct plumb_recorder *recorder);
+void plumb_recorder_add_pair(struct plumb_recorder *recorder, unsigned kind, const char *key,
+                             const char *json);
+/* Hands every batch that has rows to the writer. */
+void plumb_recorder_flush(struct plumb_recorder *recorder);
+/* Ends the capture: the first reason is kept. */
+void plumb_recorder_stop(struct plumb_recorder *recorder, const struct plumb_error *why);
+void plumb_recorder_set_wants(struct plumb_recorder *recorder);
+
+/* ---- the writer ---- */
+
+enum plumb_status plumb_recorder_start_writer(struct plumb_recorder *recorder,
+                                              struct plumb_error *err);
+/* Writes all that waits, then ends the thread. Without the lock. */
+void plumb_recorder_finish_writer(struct plumb_recorder *recorder);
+void plumb_item_free(struct plumb_item *item);
+
+/* ---- record_places.c ---- */
+
+/* The op this thread is in and its call; NULL: none. */
+struct plumb_recorded_op *plumb_recorder_place(const struct plumb_recorder *recorder,
+                                               int *call);
+
+/* ---- record_fork.c: a child of fork() must not touch what its parent records ---- */
+
+void plumb_recorder_register(struct plumb_recorder *recorder);
+void plumb_recorder_unregister(struct plumb_recorder *recorder);
+
+#endif
