@@ -56,6 +56,13 @@ PLUMB_AVX2_INLINE struct eight load_eight(enum plumb_dtype direct, const unsigne
     if (direct == PLUMB_F32)
         return (struct eight){_mm256_cvtps_pd(_mm_loadu_ps(single)),
                               _mm256_cvtps_pd(_mm_loadu_ps(single + 4))};
+    if (direct == PLUMB_BF16) { /* the upper half of a float: no shift, no change of sides */
+        const __m128i *at = (const void *)from;
+        const __m128i codes = _mm_loadu_si128(at), nothing = _mm_setzero_si128();
+        return (struct eight){
+            _mm256_cvtps_pd(_mm_castsi128_ps(_mm_unpacklo_epi16(nothing, codes))),
+            _mm256_cvtps_pd(_mm_castsi128_ps(_mm_unpackhi_epi16(nothing, codes)))};
+    }
     return widen_floats(load_floats(direct, from));
 }
 

@@ -2,8 +2,8 @@
  * kernel_avx2_pair.c - comparison of two blocks in one loop.
  *
  * The sums do not all fit into sixteen registers, but the loop is long enough to hide the way
- * through memory that some of them take. References that are 0 need a longer loop; one look
- * at the block decides which.
+ * through memory that some of them take. References that are 0 need a longer loop, which is
+ * chosen by a look at the first elements or when one turns up.
  */
 #include "kernel_avx2.h"
 
@@ -14,7 +14,7 @@
 
 struct pair_registers {
     __m256d d_square, d_absolute, d_sum, d_outward, d_a, a_square, a_absolute, relative;
-    __m256d max_d, max_relative, max_a, max_b;
+    __m256d max_d, max_relative, max_a, max_b, min_a;
     __m256i close, within_1e3, within_5e3, zero, zero_reference;
 };
 
@@ -140,15 +140,53 @@ PLUMB_AVX2_INLINE void store_lanes(const struct pair_registers *r, struct pair_l
     store_counts(lanes->zero_reference, r->zero_reference);
 }
 
-PLUMB_AVX2_INLINE __m256 float_magnitude(__m256 x)
+/* Extremes are found among the codes without their sign, which rise with the value, so that
+ * more of them fit in a register. */
+struct extremes {
+    __m256i max_a, max_b, min_a;
+};
+
+PLUMB_AVX2_INLINE __m256i load_codes(enum plumb_dtype direct, const unsigned char *from)
 {
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0F), x);
+    const __m128i *at = (const void *)from;
+    if (direct == PLUMB_F32)
+        return _mm256_and_si256(load_bits(from), _mm256_set1_epi32(INT32_MAX));
+    return _mm256_castsi128_si256(
+        _mm_and_si128(_mm_loadu_si128(at), _mm_set1_epi16(INT16_MAX)));
 }
 
-PLUMB_AVX2_INLINE __m256d widest(__m256 x)
+PLUMB_AVX2_INLINE void add_extremes(struct extremes *e, enum plumb_dtype direct,
+                                    const unsigned char *a, const unsigned char *b)
 {
-    const struct eight wide = widen_floats(x);
-    return _mm256_max_pd(wide.low, wide.high);
+    const __m256i x = load_codes(direct, a), y = load_codes(direct, b);
+    if (direct == PLUMB_F32) {
+        e->max_a = _mm256_max_epu32(x, e->max_a);
+        e->max_b = _mm256_max_epu32(y, e->max_b);
+        e->min_a = _mm256_min_epu32(x, e->min_a);
+    } else {
+        e->max_a = _mm256_max_epu16(x, e->max_a);
+        e->max_b = _mm256_max_epu16(y, e->max_b);
+        e->min_a = _mm256_min_epu16(x, e->min_a);
+    }
+}
+
+PLUMB_AVX2_INLINE struct eight widen_codes(enum plumb_dtype direct, __m256i codes)
+{
+    unsigned char bytes[32];
+    __m256i *at = (void *)bytes;
+    _mm256_storeu_si256(at, codes);
+    return load_eight(direct, bytes);
+}
+
+PLUMB_AVX2_INLINE void store_extremes(const struct extremes *e, enum plumb_dtype direct,
+                                      struct pair_registers *r)
+{
+    const struct eight max_a = widen_codes(direct, e->max_a);
+    const struct eight max_b = widen_codes(direct, e->max_b);
+    const struct eight min_a = widen_codes(direct, e->min_a);
+    r->max_a = _mm256_max_pd(max_a.low, max_a.high);
+    r->max_b = _mm256_max_pd(max_b.low, max_b.high);
+    r->min_a = _mm256_min_pd(min_a.low, min_a.high);
 }
 
 /* Only for blocks in which not all are within 1e-3. */
@@ -169,7 +207,6 @@ PLUMB_AVX2_INLINE void count_within(struct pair_form form, const unsigned char *
     store_counts(lanes->within_5e3, within_5e3);
 }
 
-/* The largest magnitudes are found among floats where there are floats. */
 PLUMB_AVX2_INLINE struct pair_registers add_block(struct pair_form form, const unsigned char *a,
                                                   const unsigned char *b, size_t n,
                                                   const double *tolerance)
@@ -178,87 +215,89 @@ PLUMB_AVX2_INLINE struct pair_registers add_block(struct pair_form form, const u
     const __m256d rtol = _mm256_set1_pd(tolerance[0]), atol = _mm256_set1_pd(tolerance[1]);
     const __m256d o = _mm256_setzero_pd();
     const __m256i none = _mm256_setzero_si256();
-    struct pair_registers r = {o, o, o, o,    o,    o,    o,    o,   o,
-                               o, o, o, none, none, none, none, none};
-    __m256 max_a = _mm256_setzero_ps(), max_b = max_a;
+    struct pair_registers r = {.d_square = o,
+                               .d_absolute = o,
+                               .d_sum = o,
+                               .d_outward = o,
+                               .d_a = o,
+                               .a_square = o,
+                               .a_absolute = o,
+                               .relative = o,
+                               .max_d = o,
+                               .max_relative = o,
+                               .max_a = o,
+                               .max_b = o,
+                               .min_a = _mm256_set1_pd(1),
+                               .close = none,
+                               .within_1e3 = none,
+                               .within_5e3 = none,
+                               .zero = none,
+                               .zero_reference = none};
+    struct extremes e = {none, none, _mm256_set1_epi16(INT16_MAX)};
     for (size_t i = 0; i + 8 <= n; i += 8) {
-        struct eight x = load_eight(form.direct, a + i * size);
-        struct eight y = load_eight(form.direct, b + i * size);
+        const struct eight x = load_eight(form.direct, a + i * size);
+        const struct eight y = load_eight(form.direct, b + i * size);
         if (form.direct == PLUMB_F64) {
             r.max_a = max_both(r.max_a, magnitude(x.low), magnitude(x.high));
             r.max_b = max_both(r.max_b, magnitude(y.low), magnitude(y.high));
+            r.min_a =
+                _mm256_min_pd(_mm256_min_pd(magnitude(x.low), magnitude(x.high)), r.min_a);
         } else {
-            const __m256 left = load_floats(form.direct, a + i * size);
-            const __m256 right = load_floats(form.direct, b + i * size);
-            max_a = _mm256_max_ps(float_magnitude(left), max_a);
-            max_b = _mm256_max_ps(float_magnitude(right), max_b);
+            add_extremes(&e, form.direct, a + i * size, b + i * size);
         }
         add_eight(&r, form, x, y, rtol, atol);
     }
-    if (form.direct != PLUMB_F64) {
-        r.max_a = widest(max_a);
-        r.max_b = widest(max_b);
-    }
+    if (form.direct != PLUMB_F64)
+        store_extremes(&e, form.direct, &r);
     return r;
 }
 
-PLUMB_AVX2_INLINE void pair_form(struct pair_form form, const unsigned char *a,
+/* False if a reference was 0 and the form does not allow for it. */
+PLUMB_AVX2_INLINE bool pair_form(struct pair_form form, const unsigned char *a,
                                  const unsigned char *b, size_t n, const double *tolerance,
                                  struct pair_lanes *lanes)
 {
     const struct pair_registers r = add_block(form, a, b, n, tolerance);
+    if (!form.zeros && _mm256_movemask_pd(is_zero(r.min_a)))
+        return false;
     store_lanes(&r, lanes);
     if (form.within)
-        return;
+        return true;
     if (_mm256_movemask_pd(_mm256_cmp_pd(r.max_relative, _mm256_set1_pd(1e-3), _CMP_NLT_UQ)))
         count_within(form, a, b, n, lanes);
     else
         lanes->within_1e3[0] = lanes->within_5e3[0] = n / 8 * 8;
+    return true;
 }
 
-/* Whether a lane of +0 or -0 is among whole groups of eight: shifted left, both are 0. */
-PLUMB_AVX2_INLINE bool has_zero(enum plumb_dtype direct, const unsigned char *x, size_t n)
-{
-    const size_t bytes = n / 8 * 8 * direct_size(direct);
-    const __m256i nothing = _mm256_setzero_si256();
-    __m256i found = nothing;
-    size_t i = 0;
-    for (; i + 32 <= bytes; i += 32) {
-        const __m256i v = load_bits(x + i);
-        if (direct == PLUMB_F64)
-            found = _mm256_or_si256(found, _mm256_cmpeq_epi64(_mm256_add_epi64(v, v), nothing));
-        else if (direct == PLUMB_F32)
-            found = _mm256_or_si256(found, _mm256_cmpeq_epi32(_mm256_add_epi32(v, v), nothing));
-        else
-            found = _mm256_or_si256(found, _mm256_cmpeq_epi16(_mm256_add_epi16(v, v), nothing));
-    }
-    return i < bytes || !_mm256_testz_si256(found, found); /* an odd group of halves: perhaps */
-}
-
-/* Whether the first eight pairs are all within 1e-3. Then the rest probably is, and counting
- * is left to a second loop that is hardly ever needed. */
-PLUMB_AVX2_INLINE bool begins_near(enum plumb_dtype direct, const unsigned char *a,
-                                   const unsigned char *b, size_t n)
+/* What the first eight pairs look like, the rest probably does too: whether a reference is 0,
+ * and whether some are not within 1e-3. A wrong guess costs a second loop. */
+PLUMB_AVX2_INLINE struct pair_form guess_form(enum plumb_dtype direct, const unsigned char *a,
+                                              const unsigned char *b, size_t n)
 {
     if (n < 8)
-        return true;
+        return (struct pair_form){direct, false, false};
     const struct eight x = load_eight(direct, a), y = load_eight(direct, b);
+    const __m256d zero = _mm256_or_pd(is_zero(x.low), is_zero(x.high));
     const __m256d low = relative_of(false, x.low, _mm256_sub_pd(y.low, x.low));
     const __m256d high = relative_of(false, x.high, _mm256_sub_pd(y.high, x.high));
-    return _mm256_movemask_pd(_mm256_and_pd(below(low, 1e-3), below(high, 1e-3))) == 15;
+    const __m256d near = _mm256_and_pd(below(low, 1e-3), below(high, 1e-3));
+    return (struct pair_form){direct, _mm256_movemask_pd(zero) != 0,
+                              _mm256_movemask_pd(near) != 15};
 }
 
 PLUMB_AVX2_INLINE void pair_block(enum plumb_dtype direct, const unsigned char *a,
                                   const unsigned char *b, size_t n, const double *tolerance,
                                   struct pair_lanes *lanes)
 {
-    const bool zeros = has_zero(direct, a, n), within = !begins_near(direct, a, b, n);
-    if (zeros)
-        pair_form((struct pair_form){direct, true, true}, a, b, n, tolerance, lanes);
-    else if (within)
-        pair_form((struct pair_form){direct, false, true}, a, b, n, tolerance, lanes);
-    else
-        pair_form((struct pair_form){direct, false, false}, a, b, n, tolerance, lanes);
+    const struct pair_form guess = guess_form(direct, a, b, n);
+    bool done = false;
+    if (!guess.zeros && guess.within)
+        done = pair_form((struct pair_form){direct, false, true}, a, b, n, tolerance, lanes);
+    else if (!guess.zeros)
+        done = pair_form((struct pair_form){direct, false, false}, a, b, n, tolerance, lanes);
+    if (!done)
+        (void)pair_form((struct pair_form){direct, true, true}, a, b, n, tolerance, lanes);
 }
 
 PLUMB_AVX2 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
