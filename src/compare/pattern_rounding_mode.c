@@ -162,13 +162,15 @@ static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judge
 {
     (void)err;
     const struct plumb_comparison *c = e->comparison;
-    if (!e->grid || c->nan_mismatch || c->inf_mismatch || e->beyond_far > 0 ||
-        e->sample.count < 2 * LEAST_FLIPS)
+    if (!e->grid || c->nan_mismatch || c->inf_mismatch || e->beyond_far > 0)
         return PLUMB_OK;
+    /* A cast is reproduced exactly, so that a few elements are enough. */
     if (e->grid_a->bits != e->grid_b->bits) {
         *found = find_cast_mode(e, judgement);
         return PLUMB_OK;
     }
+    if (e->sample.count < 2 * LEAST_FLIPS)
+        return PLUMB_OK;
     struct flip_counts n = {.elements = 0};
     count_flips(e, &n);
     enum plumb_round mode;

@@ -169,6 +169,19 @@ class ConvertTest(InteropTest):
         self.assertTrue((odd[results["odd"] != exact] == 1).all())
         self.assertTrue(math.isclose(float(results["nearest-away"].sum()), float(exact.sum()), rel_tol=1e-2, abs_tol=1))
 
+    def test_casts_are_rounding(self):
+        """Whatever the mode and however small the tensor: a cast is not called different."""
+        torch.manual_seed(4)
+        state = {f"layer{n}.weight": torch.randn(n) * 0.1 for n in (1, 2, 3, 8, 10, 24, 63, 64, 200, 5000)}
+        path, out = self.path("x.pt"), self.path("cast.pth")
+        torch.save(state, path)
+        for dtype in ("f16", "bf16", "f8e4m3", "f8e5m2"):
+            for mode in ("nearest-even", "nearest-away", "odd", "up", "down", "zero"):
+                run("convert", path, out, "--dtype", dtype, "--round", mode)
+                verdicts = {p["a"]: p["verdict"] for p in diff(path, out)["pairs"]}
+                wrong = {k: v for k, v in verdicts.items() if v not in ("rounding", "identical")}
+                self.assertEqual(wrong, {}, f"{dtype} {mode}")
+
     def test_failure_leaves_nothing(self):
         path = self.path("x.pt")
         torch.save({"x": torch.randn(100, 100)}, path)

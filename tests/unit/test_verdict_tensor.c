@@ -14,8 +14,8 @@ static struct plumb_judgement judge_file(enum plumb_dtype dtype_a, const void *a
 {
     struct scratch scratch;
     struct plumb_error err = {.message = ""};
-    struct plumb_file *file;
-    struct plumb_judgement judgement;
+    struct plumb_file *file = NULL;
+    struct plumb_judgement judgement = {.verdict = PLUMB_DIFFERENT};
     const struct plumb_value values[] = {
         {.name = "a", .dtype = dtype_a, .rank = 2, .shape = shape, .data = a},
         {.name = "b", .dtype = dtype_b, .rank = 2, .shape = shape, .data = b}};
