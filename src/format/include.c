@@ -56,11 +56,13 @@ static enum plumb_status adopt_tensors(struct plumb_file *to, const struct plumb
                                        struct plumb_storage *const *adopted,
                                        struct plumb_error *err)
 {
-    size_t guess = 0, ignored;
+    size_t guess = 0, ignored, left_out = 0;
     for (size_t i = 0; i < from->tensor_count; i++) {
         const struct plumb_tensor *tensor = from->tensors[i];
-        if (only && !plumb_table_get(only, tensor->name, &ignored))
+        if (only && !plumb_table_get(only, tensor->name, &ignored)) {
+            left_out++;
             continue;
+        }
         char *name = plumb_arena_printf(&to->arena, "%s%s", prefix, tensor->name);
         if (!name)
             return plumb_fail_memory(err);
@@ -78,7 +80,10 @@ static enum plumb_status adopt_tensors(struct plumb_file *to, const struct plumb
         if (status)
             return status;
     }
-    return PLUMB_OK;
+    if (!left_out)
+        return PLUMB_OK;
+    return plumb_file_warn(to, err, "%s: %zu tensor%s in it that the index does not name",
+                           from->path, left_out, left_out == 1 ? "" : "s");
 }
 
 static enum plumb_status adopt_words(struct plumb_file *to, const struct plumb_file *from,

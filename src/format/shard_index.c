@@ -244,7 +244,7 @@ static enum plumb_status read(struct plumb_file *file, const struct plumb_map *m
 const struct plumb_format plumb_format_shard_index = {
     .entry =
         {
-            .name = "shard_index",
+            .name = "shard-index",
             .summary = "a checkpoint in several files (*.index.json)",
             .detail = "Written by Hugging Face libraries: a JSON file that tells in which "
                       "safetensors or\n"
