@@ -225,6 +225,54 @@ static void count_flips(struct plumb_evidence *e)
                    : (uint64_t)((double)flips * part);
 }
 
+/* ---- flips that crowd in one place ------------------------------------------------------ */
+
+enum { CROWD = 256 }; /* elements looked at together */
+
+static size_t flips_among(const struct plumb_evidence *e, size_t first, size_t last)
+{
+    size_t flips = 0;
+    for (size_t i = first; i < last; i++)
+        flips +=
+            e->rounded_a[i] != e->rounded_b[i] && both_finite(e->rounded_a[i], e->rounded_b[i]);
+    return flips;
+}
+
+static bool is_crowded(const struct plumb_evidence *e, size_t first, size_t last)
+{
+    const double share = e->flips_likely / (double)(e->nonzero ? e->nonzero : 1);
+    const double likely = share * (double)(last - first);
+    return (double)flips_among(e, first, last) > likely + 6 * sqrt(likely) + 6;
+}
+
+/* Sums flip elements all over a tensor. Where nearly all flips stand close together in a small
+ * part of it, nothing explains them, however small they are: a stale block of 16-bit weights
+ * is one step away at most. Those elements count as beyond. */
+static void mark_crowded_flips(struct plumb_evidence *e)
+{
+    const size_t count = e->sample.count;
+    size_t crowds = 0, crowded_flips = 0;
+    if (!e->grid || e->grid->bits >= 24 || e->grid_a != e->grid_b || !e->sample.exact ||
+        e->flips > e->nonzero / 8)
+        return;
+    for (size_t first = 0; first + CROWD <= count; first += CROWD)
+        if (is_crowded(e, first, first + CROWD)) {
+            crowds++;
+            crowded_flips += flips_among(e, first, first + CROWD);
+        }
+    if (crowds == 0 || crowds * 4 > e->comparison->count / CROWD ||
+        (double)crowded_flips < 0.8 * (double)e->flips)
+        return;
+    e->beyond_count = 0;
+    for (size_t i = 0; i < count; i++)
+        if (is_beyond(e, e->rounded_a[i], e->rounded_b[i], e->scale[i]) ||
+            (e->rounded_a[i] != e->rounded_b[i] &&
+             is_crowded(e, i / CROWD * CROWD, i / CROWD * CROWD + CROWD)))
+            e->beyond[e->beyond_count++] = (uint32_t)i;
+    e->beyond_far = e->beyond_count;
+    e->crowded = true;
+}
+
 /* Sums that flip only a handful of elements must be that much shorter than the longest. */
 static void judge_sparseness(struct plumb_evidence *e)
 {
@@ -259,6 +307,7 @@ enum plumb_status plumb_evidence_gather(struct plumb_evidence *e, const struct p
         judge_sparseness(e);
     }
     find_beyond(e);
+    mark_crowded_flips(e);
     return PLUMB_OK;
 }
 

@@ -41,6 +41,7 @@ struct plumb_evidence {
     double flips_likely;  /* how many the longest allowed sums would flip */
     double flips_allowed; /* the same with six standard deviations of room */
     bool sparse_changes;  /* a handful of elements changed: sums would touch many */
+    bool crowded;         /* flips that stand close together count as beyond */
     double sparse_share;  /* of the allowance, that flips this rare leave; 1 if not sparse */
 };
 

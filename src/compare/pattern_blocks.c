@@ -7,7 +7,7 @@
  */
 #include "compare/pattern.h"
 
-enum { MOST_RUNS = 16, LEAST_RUN = 32, LARGEST_GAP = 16 };
+enum { MOST_RUNS = 16, LEAST_RUN = 32, LARGEST_GAP = 64 };
 
 struct element_run {
     int64_t first, last;
@@ -31,7 +31,8 @@ static bool gather_runs(const struct plumb_evidence *e, struct element_run *runs
     }
     for (size_t i = 0; i < *count; i++) {
         const int64_t length = runs[i].last - runs[i].first + 1;
-        if (length < LEAST_RUN || (int64_t)runs[i].beyond * 4 < length * 3)
+        /* In a narrow type many elements of a stale block are right by chance. */
+        if (length < LEAST_RUN || (int64_t)runs[i].beyond * (e->crowded ? 8 : 2) < length)
             return false;
     }
     return *count > 0;
@@ -60,17 +61,19 @@ static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judge
     (void)err;
     struct element_run runs[MOST_RUNS];
     size_t count;
-    if (e->beyond_count < LEAST_RUN || e->beyond_count * 2 > e->comparison->count ||
-        !gather_runs(e, runs, &count))
+    if (e->beyond_count < LEAST_RUN || !gather_runs(e, runs, &count))
         return PLUMB_OK;
     int64_t elements = 0;
     for (size_t i = 0; i < count; i++)
         elements += runs[i].last - runs[i].first + 1;
+    if (elements * 2 > (int64_t)e->comparison->count)
+        return PLUMB_OK; /* that is not a place but the whole */
     /* A sample that saw nothing but differences does not show where they end. */
     if (!e->sample.exact && elements * 2 > (int64_t)e->sample.count)
         return PLUMB_OK;
-    char allowed[128];
-    plumb_allowance_text(e, allowed, sizeof allowed);
+    char allowed[128] = "sums would not flip elements in one place only";
+    if (!e->crowded)
+        plumb_allowance_text(e, allowed, sizeof allowed);
     const int64_t size = block_size(runs, count);
     *found = true;
     if (size)

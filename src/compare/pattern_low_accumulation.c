@@ -55,7 +55,8 @@ static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judge
 {
     (void)err;
     const double relative = e->comparison->relative_l2;
-    if (!e->grid || e->grid->bits > 11 || e->a->weight || !(relative <= LARGEST_RELATIVE_L2))
+    if (!e->grid || e->grid->bits > 11 || e->a->weight || !(relative <= LARGEST_RELATIVE_L2) ||
+        plumb_evidence_flips_fit(e))
         return PLUMB_OK;
     const struct error_moments m = measure(e);
     if (m.count < LEAST_ELEMENTS || !looks_like_sums(&m))

@@ -243,7 +243,8 @@ static enum plumb_status find_quantised(const struct plumb_evidence *e,
 static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judgement *judgement,
                               bool *found, struct plumb_error *err)
 {
-    if (!e->grid || e->sample.count < LEAST_ELEMENTS ||
+    /* A formula errs in many places, not in one in fifty. */
+    if (!e->grid || e->sample.count < LEAST_ELEMENTS || e->flips * 50 < e->nonzero ||
         !(e->comparison->relative_l2 <= LARGEST_QUANTISED_L2))
         return PLUMB_OK;
     struct value_error *list = plumb_alloc_array(MOST_ELEMENTS, sizeof *list);

@@ -93,7 +93,7 @@ static bool ends_where_rows_end(const struct plumb_evidence *e, const struct sli
     const int64_t first = e->sample.index[e->beyond[0]];
     const int64_t last = e->sample.index[e->beyond[e->beyond_count - 1]];
     const int64_t missing = first - range->low * stride + (range->high + 1) * stride - 1 - last;
-    return missing <= stride / 8 + 2;
+    return missing <= stride / 32 + 2;
 }
 
 /* A run of whole rows that starts and ends on a power of two is rather a block of memory. */

@@ -230,6 +230,32 @@ static void test_planted_in_bf16(void **state)
                 run_planted(&all_planted[i], PLUMB_BF16, 0, seed);
 }
 
+/* A block of 16-bit weights that missed one small update: no element is off by more than two
+ * steps, and most by one or none. */
+static void test_stale_16_bit_block(void **state)
+{
+    (void)state;
+    enum { LONG = 40 * 2048 };
+    static double a[LONG], b[LONG];
+    const int64_t shape[] = {LONG};
+    for (uint64_t seed = 0; seed < SEEDS / 2; seed++) {
+        struct random_state r = {seed + 500};
+        const size_t block = random_bits(&r) % 40;
+        for (size_t i = 0; i < LONG; i++) {
+            a[i] = 0.02 * random_normal(&r);
+            b[i] = a[i] + (i / 2048 == block ? 1e-4 * random_normal(&r) : 0);
+        }
+        struct lab_tensor x, y;
+        lab_store(&x, PLUMB_BF16, PLUMB_ROUND_NEAREST_EVEN, 1, shape, a);
+        lab_store(&y, PLUMB_BF16, PLUMB_ROUND_NEAREST_EVEN, 1, shape, b);
+        const struct plumb_judgement got = lab_judge(&x, &y);
+        expect(got, PLUMB_DIFFERENT, PLUMB_PATTERN_BLOCKS, "stale bf16 block", seed);
+        assert_non_null(strstr(got.reason, "2048-element blocks"));
+        lab_free(&x);
+        lab_free(&y);
+    }
+}
+
 static void test_flipped_bits(void **state)
 {
     (void)state;
@@ -266,9 +292,8 @@ static void test_flipped_bits(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_planted_in_f32),
-        cmocka_unit_test(test_planted_under_noise),
-        cmocka_unit_test(test_planted_in_bf16),
+        cmocka_unit_test(test_planted_in_f32),  cmocka_unit_test(test_planted_under_noise),
+        cmocka_unit_test(test_planted_in_bf16), cmocka_unit_test(test_stale_16_bit_block),
         cmocka_unit_test(test_flipped_bits),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
