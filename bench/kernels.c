@@ -7,7 +7,6 @@
  */
 #include <plumb.h>
 
-#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -102,7 +101,7 @@ static double measure(size_t which, void *a, void *b, void *out)
     const enum plumb_dtype dtype = cases[which].dtype, other = cases[which].other;
     const size_t count = BYTES / plumb_dtype_size(dtype);
     const double noise = cases[which].kind == COMPARE_EQUAL ? 0 : 1e-4;
-    double best = (double)INFINITY;
+    double best = 1e9;
     size_t bytes = 0;
     fill(dtype, a, count, 1, 0);
     fill(cases[which].kind == COMPARE_MIXED ? other : dtype, b, count, 2, noise);

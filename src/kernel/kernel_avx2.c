@@ -48,7 +48,7 @@ PLUMB_AVX2_INLINE void add_half(struct sum_registers *r, int half, __m256d x, __
 
 PLUMB_AVX2_INLINE void store_sums(const struct sum_registers *r, struct sum_lanes *lanes)
 {
-    for (int half = 0; half < 2; half++) {
+    for (size_t half = 0; half < 2; half++) {
         _mm256_store_pd(lanes->sum + 4 * half, r->sum[half]);
         _mm256_store_pd(lanes->square + 4 * half, r->square[half]);
         _mm256_store_pd(lanes->absolute + 4 * half, r->absolute[half]);

@@ -271,19 +271,20 @@ PLUMB_AVX2_INLINE bool pair_form(struct pair_form form, const unsigned char *a,
 }
 
 /* What the first eight pairs look like, the rest probably does too: whether a reference is 0,
- * and whether some are not within 1e-3. A wrong guess costs a second loop. */
+ * and whether some are not within 1e-3, which is what one unit in the last place of a 16-bit
+ * type amounts to. A wrong guess costs a second loop. */
 PLUMB_AVX2_INLINE struct pair_form guess_form(enum plumb_dtype direct, const unsigned char *a,
                                               const unsigned char *b, size_t n)
 {
     if (n < 8)
-        return (struct pair_form){direct, false, false};
+        return (struct pair_form){direct, false, true};
     const struct eight x = load_eight(direct, a), y = load_eight(direct, b);
     const __m256d zero = _mm256_or_pd(is_zero(x.low), is_zero(x.high));
     const __m256d low = relative_of(false, x.low, _mm256_sub_pd(y.low, x.low));
     const __m256d high = relative_of(false, x.high, _mm256_sub_pd(y.high, x.high));
     const __m256d near = _mm256_and_pd(below(low, 1e-3), below(high, 1e-3));
-    return (struct pair_form){direct, _mm256_movemask_pd(zero) != 0,
-                              _mm256_movemask_pd(near) != 15};
+    const bool within = direct_size(direct) == 2 || _mm256_movemask_pd(near) != 15;
+    return (struct pair_form){direct, _mm256_movemask_pd(zero) != 0, within};
 }
 
 PLUMB_AVX2_INLINE void pair_block(enum plumb_dtype direct, const unsigned char *a,

@@ -236,6 +236,52 @@ static PLUMB_AVX2 size_t near_ulp32(const unsigned char *a, const unsigned char 
     return i;
 }
 
+PLUMB_AVX2_INLINE uint64_t fold64(__m256i counts)
+{
+    uint64_t lane[4];
+    __m256i *at = (void *)lane;
+    _mm256_storeu_si256(at, counts);
+    return lane[0] + lane[1] + lane[2] + lane[3];
+}
+
+PLUMB_AVX2_INLINE __m256i over64(__m256i counts, __m256i distance, int64_t limit)
+{
+    return _mm256_sub_epi64(counts, _mm256_cmpgt_epi64(distance, _mm256_set1_epi64x(limit)));
+}
+
+static PLUMB_AVX2 size_t near_ulp64(const unsigned char *a, const unsigned char *b, size_t n,
+                                    struct plumb_block_ulp *ulp)
+{
+    struct ulp_registers r = ulp_start();
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const __m256i x = load_bits(a + 8 * i), y = load_bits(b + 8 * i);
+        const __m256i less = _mm256_cmpgt_epi64(y, x); /* of one sign, so this is their order */
+        const __m256i d = _mm256_sub_epi64(x, y);
+        const __m256i distance = _mm256_sub_epi64(_mm256_xor_si256(d, less), less);
+        r.signs = _mm256_or_si256(r.signs, _mm256_xor_si256(x, y));
+        r.max = _mm256_blendv_epi8(r.max, distance, _mm256_cmpgt_epi64(distance, r.max));
+        r.above[0] = over64(r.above[0], distance, 0);
+        r.above[1] = over64(r.above[1], distance, 1);
+        r.above[2] = over64(r.above[2], distance, 2);
+        r.above[3] = over64(r.above[3], distance, 4);
+        r.above[4] = over64(r.above[4], distance, 16);
+        r.above[5] = over64(r.above[5], distance, 256);
+        r.above[6] = over64(r.above[6], distance, 65536);
+    }
+    if (_mm256_movemask_pd(_mm256_castsi256_pd(r.signs)))
+        return 0;
+    uint64_t largest[4];
+    __m256i *at = (void *)largest;
+    _mm256_storeu_si256(at, r.max);
+    for (int k = 0; k < 4; k++)
+        ulp->max = largest[k] > ulp->max ? largest[k] : ulp->max;
+    for (int k = 0; k < PLUMB_ULP_LIMITS; k++)
+        ulp->above[k] = fold64(r.above[k]);
+    ulp->same = i - ulp->above[0];
+    return i;
+}
+
 void plumb_avx2_ulp(int bits, const void *a, const void *b, size_t n,
                     struct plumb_block_ulp *ulp)
 {
@@ -249,6 +295,8 @@ void plumb_avx2_ulp(int bits, const void *a, const void *b, size_t n,
         done = near_ulp32(a, b, n, ulp);
         if (done == 0)
             done = any_ulp32(a, b, n, ulp);
+    } else {
+        done = near_ulp64(a, b, n, ulp);
     }
     ulp_count_from(bits, a, b, done, n, ulp);
 }

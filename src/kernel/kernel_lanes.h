@@ -10,7 +10,7 @@
 
 #include <math.h>
 
-enum { SUM_LANES = 8, PAIR_LANES = 4 };
+enum { SUM_LANES = 8, PAIR_LANES = 4, PAIR_STEP = 8 };
 
 struct sum_lanes {
     _Alignas(32) double sum[SUM_LANES];
@@ -112,7 +112,7 @@ static inline void pair_lanes_add_all(struct pair_lanes *lanes, const double *a,
                                       const double *b, const double *d, size_t n,
                                       const double *tolerance)
 {
-    for (size_t i = 0; i < n; i += 2 * PAIR_LANES)
+    for (size_t i = 0; i < n; i += PAIR_STEP)
         pair_lanes_add(lanes, a + i, b + i, d + i, n - i, tolerance);
 }
 

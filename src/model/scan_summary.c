@@ -234,7 +234,7 @@ static void plan(struct summing *job, bool write)
     for (size_t i = 0; i <= job->tensor_count; i++) {
         const struct plumb_tensor *tensor = i < job->tensor_count ? job->tensors[i] : NULL;
         const bool large = tensor && plumb_scan_chunk_count(tensor->count) > 1;
-        if ((!tensor || large || gathered >= PLUMB_SCAN_CHUNK * 4) && i > first) {
+        if ((!tensor || large || gathered >= PLUMB_SCAN_TASK) && i > first) {
             if (write)
                 job->tasks[job->task_count] =
                     (struct task){.tensor = first, .tensor_count = i - first, .part = SIZE_MAX};
@@ -253,7 +253,7 @@ static void plan(struct summing *job, bool write)
     for (size_t i = 0; i < job->check_count; i++)
         if (!job->checks[i].covered)
             plan_chunks(job, write, (struct task){.storage = i}, job->checks[i].storage->size,
-                        PLUMB_SCAN_CHUNK * 4);
+                        PLUMB_SCAN_TASK);
 }
 
 static bool covers_storage(const struct plumb_tensor *tensor)
