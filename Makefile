@@ -21,21 +21,29 @@ SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 LIB_SRC := $(sort $(filter-out $(CLI_SRC),$(wildcard src/*/*.c)))
+LAB_SRC := $(sort $(wildcard lab/*.c))
+LAB_TEST_SRC := $(sort $(wildcard tests/lab/test_*.c))
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c tests/kernel/test_*.c))
 PROPERTY_SRC := $(sort $(wildcard tests/property/test_*.c))
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
 PROGRAM_SRC := $(sort $(wildcard examples/c/*.c bench/*.c tests/golden/*.c))
-C_FILES := $(sort $(wildcard include/*.h src/*/*.[ch] tests/*/*.[ch] bench/*.[ch] examples/*/*.[ch]))
+C_FILES := $(sort $(wildcard include/*.h src/*/*.[ch] lab/*.[ch] tests/*/*.[ch] bench/*.[ch] examples/*/*.[ch]))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/obj/%.o)
+LAB_OBJ := $(LAB_SRC:%.c=$(B)/obj/%.o)
 SAN_LIB_OBJ := $(LIB_SRC:%.c=$(B)/san/%.o)
 SAN_CLI_OBJ := $(CLI_SRC:%.c=$(B)/san/%.o)
 FUZZ_LIB_OBJ := $(LIB_SRC:%.c=$(B)/fuzz/%.o)
 UNIT_BIN := $(TEST_SRC:%.c=$(B)/san/%)
 PROPERTY_BIN := $(PROPERTY_SRC:%.c=$(B)/san/%)
 TORTURE_BIN := $(TORTURE_SRC:%.c=$(B)/san/%)
-CLANG_OBJ := $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(TEST_SRC) $(PROPERTY_SRC) \
+LAB_BIN := $(LAB_TEST_SRC:%.c=$(B)/san/%)
+# What the gradient check needs of the lab, in double: no processes, no threads, no recording.
+LAB_MODEL_OBJ := $(patsubst %.c,$(B)/double/%.o,$(wildcard lab/op_*.c lab/net*.c) lab/build.c \
+    lab/matmul.c lab/precision.c lab/random.c lab/trouble.c)
+CLANG_OBJ := $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(LAB_SRC) $(TEST_SRC) \
+    $(LAB_TEST_SRC) $(PROPERTY_SRC) \
     $(TORTURE_SRC) $(PROGRAM_SRC) $(wildcard tests/fuzz/*.c))
 
 # A tree without a command line still gives the library.
@@ -77,9 +85,15 @@ CLANG_FLAGS = $(LANGUAGE) -Itests $(WARNINGS) -Werror -O1
 
 .DEFAULT_GOAL := all
 .PHONY: all
-all: $(PLUMB) $(B)/libplumb.a $(B)/libplumb.so ## build build/plumb and build/libplumb.{a,so}
+all: $(PLUMB) $(B)/lab $(B)/libplumb.a $(B)/libplumb.so ## build plumb, lab and libplumb.{a,so} in build/
 
 $(B)/plumb: $(CLI_OBJ) $(B)/libplumb.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# The lab sees plumb.h only; its loops are worth the compiler's trouble.
+$(LAB_OBJ): LANGUAGE := $(filter-out -Isrc,$(LANGUAGE))
+$(LAB_OBJ): CFLAGS += -O3
+$(B)/lab: $(LAB_OBJ) $(B)/libplumb.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(B)/libplumb.a: $(LIB_OBJ)
@@ -113,6 +127,15 @@ $(B)/san/%.o: %.c
 	$(CC) $(SAN_FLAGS) -MMD -MP -c -o $@ $<
 
 $(UNIT_BIN) $(PROPERTY_BIN) $(TORTURE_BIN): $(B)/san/%: $(B)/san/%.o $(B)/san/libplumb.a
+	$(CC) $(SAN) -o $@ $^ -lcmocka $(LIBS)
+
+$(B)/double/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(filter-out -Isrc,$(SAN_FLAGS)) -DLAB_REAL_IS_DOUBLE -MMD -MP -c -o $@ $<
+
+# Tests of the lab: the gradient check is linked with the model in double, the others run build/lab.
+$(B)/san/tests/lab/%.o $(B)/clang/tests/lab/%.o: LANGUAGE += -Ilab -DLAB_REAL_IS_DOUBLE
+$(LAB_BIN): $(B)/san/%: $(B)/san/%.o $(LAB_MODEL_OBJ) $(B)/san/libplumb.a
 	$(CC) $(SAN) -o $@ $^ -lcmocka $(LIBS)
 
 # clang's NAN and INFINITY are floats, which makes every table of doubles in a test a promotion.
@@ -198,6 +221,9 @@ property: $(PROPERTY_BIN) $(B)/fixtures/.made ## damaged and hostile files
 
 torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
 	@scripts/run-programs.sh $(TORTURE_BIN)
+
+lab-test: $(LAB_BIN) $(B)/lab ## gradients, learning, ranks, precision and every fault of the lab
+	@scripts/run-programs.sh $(LAB_BIN)
 
 CORPUS := tests/fuzz/corpus tests/interop $(B)/fixtures
 $(B)/san/replay_corpus: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_formats.o \

@@ -1,0 +1,327 @@
+/*
+ * recording.c - the only file that talks to plumb's recorder.
+ */
+#include "recording.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "trouble.h"
+
+struct lab_recording {
+    struct plumb_recorder *recorder;
+    int64_t sequence; /* of collectives */
+    enum plumb_dtype dtype;
+    bool told;
+};
+
+int64_t lab_recording_now(void)
+{
+    return plumb_record_now();
+}
+
+static void number(struct lab_recording *recording, const char *key, double value)
+{
+    char json[32];
+    snprintf(json, sizeof json, "%.9g", value);
+    plumb_record_config(recording->recorder, key, json);
+}
+
+static void word(struct lab_recording *recording, const char *key, const char *value)
+{
+    char json[96];
+    snprintf(json, sizeof json, "\"%s\"", value);
+    plumb_record_config(recording->recorder, key, json);
+}
+
+/* What a program's configuration file would hold. */
+static void write_configuration(struct lab_recording *recording, const struct lab_plan *plan,
+                                const struct lab_settings *s)
+{
+    word(recording, "model.name", plan->kind->name);
+    number(recording, "model.classes", plan->kind->classes);
+    number(recording, "model.layers", plan->kind->layers);
+    number(recording, "model.dropout", s->model.dropout);
+    word(recording, "optimizer.name", lab_optimizer_name(s->optimizer.kind));
+    number(recording, "optimizer.lr", s->optimizer.lr);
+    number(recording, "optimizer.beta1", s->optimizer.beta1);
+    number(recording, "optimizer.beta2", s->optimizer.beta2);
+    number(recording, "optimizer.eps", s->optimizer.epsilon);
+    number(recording, "optimizer.momentum", s->optimizer.momentum);
+    number(recording, "optimizer.weight_decay", s->optimizer.weight_decay);
+    number(recording, "optimizer.clip", s->optimizer.clip);
+    word(recording, "schedule.name", lab_schedule_name(s->optimizer.schedule));
+    number(recording, "schedule.warmup", s->optimizer.warmup);
+    number(recording, "schedule.steps", s->optimizer.horizon);
+    word(recording, "precision.compute", plumb_dtype_name(s->numeric.precision.compute));
+    word(recording, "precision.accumulate", plumb_dtype_name(s->numeric.precision.accumulate));
+    word(recording, "precision.round", plumb_round_name(s->numeric.precision.round));
+    word(recording, "loss_scale.kind", s->numeric.dynamic_scale ? "dynamic" : "static");
+    number(recording, "loss_scale.initial", s->numeric.initial_scale);
+    number(recording, "loss_scale.window", s->numeric.scale_window);
+    number(recording, "data.workers", s->data.workers);
+    number(recording, "batch.global", s->global_batch);
+    number(recording, "batch.local", plan->local_batch);
+    number(recording, "parallel.data", plan->ranks);
+    number(recording, "seed", (double)plan->seed);
+    number(recording, "steps", plan->steps);
+}
+
+static void tell(struct lab_recording *recording)
+{
+    const char *message = plumb_recorder_message(recording->recorder);
+    if (!message || recording->told)
+        return;
+    fprintf(stderr, "lab: %s\n", message);
+    recording->told = true;
+}
+
+struct lab_recording *lab_recording_open(const struct lab_recording_options *options,
+                                         const struct lab_plan *plan, int rank)
+{
+    struct plumb_error error;
+    if (!options->path)
+        return NULL;
+    /* The command line as a healthy run of this kind would have it. */
+    char command[128];
+    snprintf(command, sizeof command, "lab train --net %s --steps %d --seed %llu --ranks %d",
+             plan->kind->name, plan->steps, (unsigned long long)plan->seed, plan->ranks);
+    struct plumb_recorder_options open = {.path = options->path,
+                                          .rank = rank,
+                                          .world_size = plan->ranks,
+                                          .framework = "lab",
+                                          .command_line = command,
+                                          .level = options->level,
+                                          .save = options->save,
+                                          .steps = options->steps};
+    struct lab_recording *recording = lab_allocate(1, sizeof *recording);
+    if (plumb_recorder_open(&open, &recording->recorder, &error)) {
+        fprintf(stderr, "lab: not recorded: %s\n", error.message);
+        free(recording);
+        return NULL;
+    }
+    const struct lab_settings *settings = lab_plan_at(plan, 0, rank);
+    recording->dtype = settings->numeric.precision.compute;
+    write_configuration(recording, plan, settings);
+    return recording;
+}
+
+void lab_recording_close(struct lab_recording *recording)
+{
+    struct plumb_error error;
+    if (!recording)
+        return;
+    tell(recording);
+    if (plumb_recorder_close(recording->recorder, NULL, &error) && !recording->told)
+        fprintf(stderr, "lab: %s\n", error.message);
+    free(recording);
+}
+
+void lab_recording_step_begin(struct lab_recording *recording, int64_t step)
+{
+    if (recording)
+        plumb_record_step_begin(recording->recorder, step);
+}
+
+static double resident_bytes(void)
+{
+    unsigned long long pages[2] = {0, 0};
+    FILE *file = fopen("/proc/self/statm", "r");
+    if (!file)
+        return 0;
+    for (int i = 0, c; i < 2 && (c = fgetc(file)) != EOF;) {
+        if (c >= '0' && c <= '9')
+            pages[i] = pages[i] * 10 + (unsigned long long)(c - '0');
+        else
+            i++;
+    }
+    fclose(file);
+    return (double)pages[1] * (double)sysconf(_SC_PAGESIZE);
+}
+
+void lab_recording_step_end(struct lab_recording *recording)
+{
+    if (!recording)
+        return;
+    if (plumb_record_wants_spans(recording->recorder))
+        plumb_record_counter(recording->recorder, "memory.resident", plumb_record_now(),
+                             resident_bytes());
+    plumb_record_step_end(recording->recorder);
+    tell(recording);
+}
+
+void lab_recording_series(struct lab_recording *recording, const char *name, int64_t step,
+                          double value)
+{
+    if (recording)
+        plumb_record_series(recording->recorder, name, step, value);
+}
+
+void lab_recording_phase(struct lab_recording *recording, const char *name, int64_t begin)
+{
+    if (recording)
+        plumb_record_span(recording->recorder, "host/step", name, begin, plumb_record_now());
+}
+
+void lab_recording_queues(struct lab_recording *recording, struct lab_pipeline *pipeline)
+{
+    const char *name;
+    size_t length, capacity;
+    if (!recording || !plumb_record_wants_spans(recording->recorder))
+        return;
+    int64_t now = plumb_record_now();
+    for (int i = 0; lab_pipeline_queue(pipeline, i, &name, &length, &capacity); i++) {
+        char counter[48];
+        snprintf(counter, sizeof counter, "queue.%s.length", name);
+        plumb_record_counter(recording->recorder, counter, now, (double)length);
+        snprintf(counter, sizeof counter, "queue.%s.capacity", name);
+        plumb_record_counter(recording->recorder, counter, now, (double)capacity);
+    }
+}
+
+/* Values as the narrow type they stand for, so that statistics speak of that type. */
+static void record_values(struct lab_recording *recording, const char *slot,
+                          enum plumb_dtype dtype, int rank, const int64_t *shape, size_t count,
+                          const real *values)
+{
+    if (lab_precision_is_exact(dtype)) {
+        plumb_record_tensor(recording->recorder, slot, LAB_REAL_DTYPE, rank, shape, values);
+        return;
+    }
+    void *narrow = lab_allocate(count, plumb_dtype_size(dtype));
+    (void)plumb_convert_values(LAB_REAL_DTYPE, values, dtype, narrow, count,
+                               PLUMB_ROUND_NEAREST_EVEN, NULL);
+    plumb_record_tensor(recording->recorder, slot, dtype, rank, shape, narrow);
+    free(narrow);
+}
+
+void lab_recording_batch(struct lab_recording *recording, const struct lab_net_kind *kind,
+                         const struct lab_batch *batch)
+{
+    if (!recording || !plumb_record_wants_tensors(recording->recorder))
+        return;
+    int64_t samples = batch->samples;
+    int64_t features[] = {samples, (int64_t)lab_dataset_features(kind)};
+    int64_t tokens[] = {samples, kind->tokens}, labels[] = {samples, batch->labels_per_sample};
+    plumb_record_enter(recording->recorder, PLUMB_PHASE_FORWARD, "data", "batch",
+                       PLUMB_CALL_COUNTED);
+    if (kind->tokens)
+        plumb_record_tensor(recording->recorder, "output0", PLUMB_I32, 2, tokens,
+                            batch->tokens);
+    else
+        plumb_record_tensor(recording->recorder, "output0", LAB_REAL_DTYPE, 2, features,
+                            batch->features);
+    plumb_record_tensor(recording->recorder, "output1", PLUMB_I32, 2, labels, batch->labels);
+    plumb_record_leave(recording->recorder);
+}
+
+void lab_recording_enter(struct lab_recording *recording, const struct lab_node *node,
+                         enum lab_phase phase)
+{
+    if (recording)
+        plumb_record_enter(recording->recorder,
+                           phase == LAB_FORWARD ? PLUMB_PHASE_FORWARD : PLUMB_PHASE_BACKWARD,
+                           node->path, node->op->name, PLUMB_CALL_COUNTED);
+}
+
+static void record_tensor(struct lab_recording *recording, const struct lab_node *node,
+                          const char *slot, const struct lab_tensor *tensor, const real *values)
+{
+    bool scalar = tensor->rank == 0; /* the loss is never rounded */
+    record_values(recording, slot, scalar ? LAB_REAL_DTYPE : node->precision.compute,
+                  tensor->rank, tensor->shape, tensor->count, values);
+}
+
+static void record_forward(struct lab_recording *recording, const struct lab_node *node)
+{
+    char slot[16];
+    for (int i = 0; i < LAB_INPUTS && node->in[i]; i++) {
+        snprintf(slot, sizeof slot, "input%d", i);
+        record_tensor(recording, node, slot, node->in[i], node->in[i]->value);
+    }
+    for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
+        const struct lab_tensor *tensor = &node->parameter[i]->tensor;
+        record_tensor(recording, node, i == 0 ? "param:weight" : "param:bias", tensor,
+                      tensor->value);
+    }
+    record_tensor(recording, node, "output0", node->out, node->out->value);
+}
+
+static void record_backward(struct lab_recording *recording, const struct lab_node *node)
+{
+    char slot[24];
+    record_tensor(recording, node, "input0", node->out, node->out->grad);
+    for (int i = 0; i < LAB_INPUTS && node->in[i]; i++) {
+        snprintf(slot, sizeof slot, "output%d", i);
+        record_tensor(recording, node, slot, node->in[i], node->in[i]->grad);
+    }
+    for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
+        const struct lab_tensor *tensor = &node->parameter[i]->tensor;
+        record_tensor(recording, node, i == 0 ? "grad:weight" : "grad:bias", tensor,
+                      tensor->grad);
+    }
+}
+
+void lab_recording_leave(struct lab_recording *recording, const struct lab_node *node,
+                         enum lab_phase phase)
+{
+    if (!recording)
+        return;
+    if (plumb_record_wants_tensors(recording->recorder)) {
+        if (phase == LAB_FORWARD)
+            record_forward(recording, node);
+        else
+            record_backward(recording, node);
+    }
+    plumb_record_leave(recording->recorder);
+}
+
+void lab_recording_reduce(struct lab_recording *recording, int message, const real *before,
+                          const real *after, size_t count, int64_t begin)
+{
+    if (!recording)
+        return;
+    int64_t end = plumb_record_now(), shape[] = {(int64_t)count};
+    char module[32];
+    snprintf(module, sizeof module, "gradients.%d", message);
+    if (plumb_record_wants_tensors(recording->recorder)) {
+        plumb_record_enter(recording->recorder, PLUMB_PHASE_COLLECTIVE, module, "all_reduce",
+                           PLUMB_CALL_COUNTED);
+        plumb_record_tensor(recording->recorder, "input0", LAB_REAL_DTYPE, 1, shape, before);
+        plumb_record_tensor(recording->recorder, "output0", LAB_REAL_DTYPE, 1, shape, after);
+        plumb_record_leave(recording->recorder);
+    }
+    struct plumb_collective collective = {.group = "data",
+                                          .name = "all_reduce",
+                                          .sequence = recording->sequence++,
+                                          .bytes = count * sizeof(real),
+                                          .begin_ns = begin,
+                                          .end_ns = end};
+    plumb_record_collective(recording->recorder, &collective);
+}
+
+void lab_recording_update(struct lab_recording *recording, const struct lab_net *net,
+                          const struct lab_optimizer *optimizer)
+{
+    if (!recording || !plumb_record_wants_tensors(recording->recorder))
+        return;
+    for (int i = 0; i < net->parameter_count; i++) {
+        const struct lab_parameter *parameter = net->parameters[i];
+        const struct lab_tensor *tensor = &parameter->tensor;
+        plumb_record_enter(recording->recorder, PLUMB_PHASE_OPTIMIZER, tensor->name, "update",
+                           PLUMB_CALL_COUNTED);
+        struct {
+            const char *slot;
+            const real *values;
+        } const slots[] = {{"grad", tensor->grad},
+                           {"param", parameter->master},
+                           {"moment1", optimizer->moments[i][0]},
+                           {"moment2", optimizer->moments[i][1]}};
+        for (size_t k = 0; k < sizeof slots / sizeof slots[0]; k++)
+            plumb_record_tensor(recording->recorder, slots[k].slot, LAB_REAL_DTYPE,
+                                tensor->rank, tensor->shape, slots[k].values);
+        plumb_record_leave(recording->recorder);
+    }
+}
