@@ -329,6 +329,12 @@ bool plumb_evidence_flips_fit(const struct plumb_evidence *e)
     return (double)e->flips <= e->flips_allowed;
 }
 
+bool plumb_evidence_rest_is_calm(const struct plumb_evidence *e)
+{
+    const double calm = e->flips_likely + 3 * sqrt(e->flips_likely) + 2;
+    return (double)e->flips <= calm + (double)e->beyond_count;
+}
+
 bool plumb_evidence_is_rounding(const struct plumb_evidence *e)
 {
     if (!e->grid || e->beyond_far > 0)

@@ -54,6 +54,9 @@ void plumb_evidence_release(struct plumb_evidence *evidence);
 /* Whether rounding explains all: nothing beyond, and no more flips than allowed. */
 bool plumb_evidence_is_rounding(const struct plumb_evidence *evidence);
 bool plumb_evidence_flips_fit(const struct plumb_evidence *evidence);
+/* Whether the elements that are not beyond flip as seldom as they do beside a few wrong ones:
+ * without the room that small tensors are given. True on fine grids, where all may flip. */
+bool plumb_evidence_rest_is_calm(const struct plumb_evidence *evidence);
 /* The length of fp32 sums that would give the observed differences; 1 to 65536 and more. */
 double plumb_evidence_sum_length(const struct plumb_evidence *evidence);
 

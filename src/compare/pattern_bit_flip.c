@@ -43,7 +43,7 @@ static enum plumb_status find(const struct plumb_evidence *e, struct plumb_judge
 {
     const size_t count = e->beyond_count;
     if (count == 0 || count > MOST_FLIPS || !e->sample.exact || e->a->dtype != e->b->dtype ||
-        (e->grid && (double)e->flips > 64 + e->flips_allowed))
+        (e->grid && !plumb_evidence_rest_is_calm(e)))
         return PLUMB_OK;
     int first_bit = -1;
     for (size_t i = 0; i < count; i++) {

@@ -29,7 +29,7 @@ static bool rest_is_clean(const struct plumb_evidence *e)
     if (!e->grid)
         return true;
     if (e->grid->bits < 24)
-        return (double)e->flips <= e->flips_allowed + (double)e->beyond_count;
+        return plumb_evidence_rest_is_calm(e);
     double squares = 0;
     size_t rest = 0;
     for (size_t i = 0, next = 0; i < e->sample.count; i++) {

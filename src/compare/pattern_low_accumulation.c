@@ -22,21 +22,25 @@ static const double ONE_SIZE = 0.85;
 struct error_moments {
     size_t count;
     double sum_abs, sum_squares, outward;
+    bool one_sign; /* all values of A have the same */
 };
 
 static struct error_moments measure(const struct plumb_evidence *e)
 {
     struct error_moments m = {.count = 0};
+    size_t positive = 0;
     for (size_t i = 0; i < e->sample.count; i++) {
         const double a = e->rounded_a[i], b = e->rounded_b[i];
         if (!isfinite(a) || !isfinite(b) || (a == 0 && b == 0))
             continue;
         const double error = b - a;
         m.count++;
+        positive += a > 0;
         m.sum_abs += fabs(error);
         m.sum_squares += error * error;
         m.outward += a < 0 ? -error : error;
     }
+    m.one_sign = positive == 0 || positive == m.count;
     return m;
 }
 
@@ -45,6 +49,9 @@ static bool looks_like_sums(const struct error_moments *m)
     const double n = (double)m->count;
     if (!(m->sum_squares > 0))
         return false;
+    /* Terms of one sign: once the sum is large, terms below half of its step are lost. */
+    if (m->one_sign && m->outward < 0)
+        return true;
     const double one_size = m->sum_abs * m->sum_abs / (n * m->sum_squares);
     const double bias = fabs(m->outward) / sqrt(n * m->sum_squares);
     return one_size < ONE_SIZE && bias < 0.5;
