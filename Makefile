@@ -122,6 +122,10 @@ $(B)/san/libplumb.a: $(SAN_LIB_OBJ)
 $(B)/san/plumb: $(SAN_CLI_OBJ) $(B)/san/libplumb.a
 	$(CC) $(SAN) -o $@ $^ $(LIBS)
 
+$(B)/san/bin/lab: $(LAB_SRC:%.c=$(B)/san/%.o) $(B)/san/libplumb.a
+	@mkdir -p $(@D)
+	$(CC) $(SAN) -o $@ $^ $(LIBS)
+
 $(B)/san/%.o: %.c
 	@mkdir -p $(@D)
 	$(CC) $(SAN_FLAGS) -MMD -MP -c -o $@ $<
@@ -222,7 +226,7 @@ property: $(PROPERTY_BIN) $(B)/fixtures/.made ## damaged and hostile files
 torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
 	@scripts/run-programs.sh $(TORTURE_BIN)
 
-lab-test: $(LAB_BIN) $(B)/lab ## gradients, learning, ranks, precision and every fault of the lab
+lab-test: $(LAB_BIN) $(B)/lab $(B)/san/bin/lab ## gradients, learning, ranks, precision and every fault of the lab
 	@scripts/run-programs.sh $(LAB_BIN)
 
 CORPUS := tests/fuzz/corpus tests/interop $(B)/fixtures

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-enum { VOCABULARY = 32, TOKENS = 16, WIDTH = 32, HEADS = 4, BLOCKS = 2 };
+enum { VOCABULARY = 32, TOKENS = 16, WIDTH = 64, HEADS = 4, BLOCKS = 2 };
 
 static struct lab_tensor *embedding(struct lab_net *net, struct lab_parameter **table)
 {
@@ -14,10 +14,10 @@ static struct lab_tensor *embedding(struct lab_net *net, struct lab_parameter **
     struct lab_node *node =
         lab_net_node(net, &lab_op_embedding, "embedding", LAB_OUTSIDE_LAYERS, NULL, 3, shape);
     *table = lab_net_parameter(net, "embedding", "weight", LAB_OUTSIDE_LAYERS, 2,
-                               (int64_t[]){VOCABULARY, WIDTH}, LAB_INIT_NORMAL, 0.1);
+                               (int64_t[]){VOCABULARY, WIDTH}, LAB_INIT_NORMAL, 0.05);
     node->parameter[0] = *table;
     node->parameter[1] = lab_net_parameter(net, "position", "weight", LAB_OUTSIDE_LAYERS, 2,
-                                           (int64_t[]){TOKENS, WIDTH}, LAB_INIT_NORMAL, 0.1);
+                                           (int64_t[]){TOKENS, WIDTH}, LAB_INIT_NORMAL, 0.05);
     return node->out;
 }
 
@@ -71,8 +71,9 @@ residual(struct lab_net *net, int layer, const char *name, struct lab_tensor *x,
 
 static struct lab_parameter *own_head(struct lab_net *net, const struct lab_parameter *table)
 {
-    struct lab_parameter *head = lab_net_parameter(
-        net, "head", "weight", BLOCKS, 2, (int64_t[]){VOCABULARY, WIDTH}, LAB_INIT_NORMAL, 0.1);
+    struct lab_parameter *head =
+        lab_net_parameter(net, "head", "weight", BLOCKS, 2, (int64_t[]){VOCABULARY, WIDTH},
+                          LAB_INIT_NORMAL, 0.05);
     for (size_t i = 0; i < table->tensor.count && !net->settings->model.untied_afresh; i++)
         head->master[i] = table->master[i];
     return head;

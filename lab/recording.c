@@ -236,7 +236,7 @@ static void record_tensor(struct lab_recording *recording, const struct lab_node
 
 static void record_forward(struct lab_recording *recording, const struct lab_node *node)
 {
-    char slot[16];
+    char slot[24];
     for (int i = 0; i < LAB_INPUTS && node->in[i]; i++) {
         snprintf(slot, sizeof slot, "input%d", i);
         record_tensor(recording, node, slot, node->in[i], node->in[i]->value);

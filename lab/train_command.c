@@ -133,6 +133,7 @@ static void read_recording(const struct choices *choices, struct lab_training *t
         !plumb_save_from_name(choices->text[OPTION_SAVE], &recording->save))
         refuse(choices, OPTION_SAVE);
     training->log_path = choices->text[OPTION_LOG];
+    training->checkpoint_path = choices->text[OPTION_CHECKPOINT];
 }
 
 /* Network, ranks, type and optimizer decide over the other defaults, and a fault may need them. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "checkpoint.h"
 #include "evaluate.h"
 #include "hardware.h"
 #include "logbook.h"
@@ -279,6 +280,8 @@ int lab_train_rank(void *training_context, int rank)
     trainer.pipeline = lab_pipeline_start(trainer.plan, trainer.dataset, rank, 0);
     for (; trainer.step < trainer.plan->steps; trainer.step++)
         train_step(&trainer);
+    bool written = rank != 0 || !training->checkpoint_path ||
+                   lab_checkpoint_write(training->checkpoint_path, trainer.net);
     lab_pipeline_stop(trainer.pipeline);
     lab_recording_close(trainer.recording);
     lab_reducer_release(&trainer.reducer);
@@ -289,5 +292,5 @@ int lab_train_rank(void *training_context, int rank)
         free(trainer.stale[i]);
     if (trainer.log)
         fclose(trainer.log);
-    return 0;
+    return written ? 0 : 2;
 }

@@ -10,7 +10,8 @@
 struct lab_training {
     struct lab_plan plan;
     struct lab_recording_options recording;
-    const char *log_path; /* a line a step, tab-separated; NULL: none */
+    const char *log_path;        /* a line a step, tab-separated; NULL: none */
+    const char *checkpoint_path; /* of the weights at the end; NULL: none */
     struct lab_group *group;
 };
 

@@ -40,11 +40,15 @@ struct lab_log {
     double seconds[MAX_ROWS];
 };
 
+#ifndef LAB_PROGRAM
+#define LAB_PROGRAM "build/lab"
+#endif
+
 /* Splits "--net mlp --steps 5" and runs it; stdout goes to `out`, stderr to `messages` unless that
  * is NULL. Returns the exit status. */
 static inline int run_lab_with(const char *out, const char *messages, const char *arguments)
 {
-    char text[1024], *words[MAX_WORDS] = {(char[]){"build/lab"}};
+    char text[1024], *words[MAX_WORDS] = {(char[]){LAB_PROGRAM}};
     int count = 1;
     snprintf(text, sizeof text, "%s", arguments);
     for (char *word = text; *word && count < MAX_WORDS - 1;) {
