@@ -562,6 +562,145 @@ PLUMB_API void plumb_record_collective(struct plumb_recorder *recorder,
 /* Nanoseconds of the monotonic clock. */
 PLUMB_API int64_t plumb_record_now(void);
 
+/* ---- reading a run ---------------------------------------------------------------------- */
+
+/* A run's directory as one object. What is whole is read, what is not is named in the warnings;
+ * a run that is still being written is read as far as it is. Tensor records, spans and counters
+ * stay on disk until they are visited. */
+struct plumb_run;
+
+/* Does the directory hold a run.json or a rank with records? */
+PLUMB_API bool plumb_run_is(const char *path);
+PLUMB_API enum plumb_status plumb_run_open(const char *path, struct plumb_run **run,
+                                           struct plumb_error *err);
+PLUMB_API void plumb_run_close(struct plumb_run *run);
+/* Takes in what was written since. Pointers from accessors are no longer valid. */
+PLUMB_API enum plumb_status plumb_run_refresh(struct plumb_run *run, struct plumb_error *err);
+
+PLUMB_API const char *plumb_run_path(const struct plumb_run *run);
+PLUMB_API size_t plumb_run_warning_count(const struct plumb_run *run);
+PLUMB_API const char *plumb_run_warning(const struct plumb_run *run, size_t i);
+/* What run.json says, as keys and JSON values. */
+PLUMB_API size_t plumb_run_note_count(const struct plumb_run *run);
+PLUMB_API const struct plumb_note *plumb_run_note(const struct plumb_run *run, size_t i);
+
+enum plumb_ended {
+    PLUMB_ENDED_CLOSED,  /* as it should */
+    PLUMB_ENDED_RUNNING, /* its recorder is alive */
+    PLUMB_ENDED_STOPPED, /* the capture ended before the run: a full disk, ... */
+    PLUMB_ENDED_KILLED,  /* nobody closed it */
+    PLUMB_ENDED_COUNT
+};
+PLUMB_API const char *plumb_ended_name(enum plumb_ended ended); /* "closed", "running", ... */
+
+struct plumb_run_rank {
+    int rank;
+    enum plumb_ended ended;
+    const char *how; /* what the program said, or why the capture stopped; or "" */
+    int64_t first_step, last_step; /* of anything recorded; last < first: none */
+    uint64_t steps;                /* that were finished */
+    uint64_t records, spans, counters, collectives;
+    uint64_t saved;               /* steps with saved values */
+    struct plumb_dropped dropped; /* known once it is closed */
+};
+PLUMB_API size_t plumb_run_rank_count(const struct plumb_run *run);
+PLUMB_API const struct plumb_run_rank *plumb_run_rank(const struct plumb_run *run, size_t i);
+/* Of all ranks: the worst. */
+PLUMB_API enum plumb_ended plumb_run_ended(const struct plumb_run *run);
+
+struct plumb_series {
+    const char *name;
+    int rank;
+    size_t count;
+    const int64_t *steps;
+    const double *values;
+};
+PLUMB_API size_t plumb_run_series_count(const struct plumb_run *run);
+PLUMB_API const struct plumb_series *plumb_run_series(const struct plumb_run *run, size_t i);
+/* `rank` -1: of the first rank that has it. NULL: there is none. */
+PLUMB_API const struct plumb_series *plumb_run_find_series(const struct plumb_run *run,
+                                                           const char *name, int rank);
+
+struct plumb_run_config {
+    int rank;
+    const char *key, *json;
+};
+PLUMB_API size_t plumb_run_config_count(const struct plumb_run *run);
+PLUMB_API const struct plumb_run_config *plumb_run_config(const struct plumb_run *run,
+                                                          size_t i);
+
+/* Text in what is visited lives until the visit returns. */
+struct plumb_tensor_record {
+    int rank;
+    int64_t step, time_ns;
+    const char *module, *op;
+    const char *label; /* "module.op", with "#call" from the second call on */
+    int call;
+    enum plumb_phase phase;
+    const char *slot;
+    enum plumb_dtype dtype;
+    int dims;
+    const int64_t *shape;
+    uint64_t fingerprint;
+    bool has_stats, has_values;
+    int64_t element; /* first not finite, else first at the type's largest value; or -1 */
+    struct plumb_stats stats;
+};
+struct plumb_span {
+    int rank;
+    int64_t step, begin_ns, end_ns;
+    const char *track, *name;
+};
+struct plumb_counter {
+    int rank;
+    int64_t step, time_ns;
+    const char *name;
+    double value;
+};
+struct plumb_rank_collective {
+    int rank;
+    int64_t step;
+    struct plumb_collective collective;
+};
+
+/* Which rows to visit. Zero means all but for the rank, of which that is -1. */
+struct plumb_run_query {
+    int rank;
+    bool some_steps; /* only first_step to last_step */
+    int64_t first_step, last_step;
+    const char *op;   /* tensor records: of the label, with * and ?; or of "module.op" */
+    const char *slot; /* tensor records: with * and ? */
+};
+
+/* Visits rows in the order they were recorded, rank after rank, until `visit` returns false.
+ * Blocks that turn out damaged are left out and added to the warnings. */
+PLUMB_API enum plumb_status
+plumb_run_visit_records(struct plumb_run *run, const struct plumb_run_query *query,
+                        bool (*visit)(void *context, const struct plumb_tensor_record *record),
+                        void *context, struct plumb_error *err);
+PLUMB_API enum plumb_status
+plumb_run_visit_spans(struct plumb_run *run, const struct plumb_run_query *query,
+                      bool (*visit)(void *context, const struct plumb_span *span),
+                      void *context, struct plumb_error *err);
+PLUMB_API enum plumb_status
+plumb_run_visit_counters(struct plumb_run *run, const struct plumb_run_query *query,
+                         bool (*visit)(void *context, const struct plumb_counter *counter),
+                         void *context, struct plumb_error *err);
+PLUMB_API enum plumb_status plumb_run_visit_collectives(
+    struct plumb_run *run, const struct plumb_run_query *query,
+    bool (*visit)(void *context, const struct plumb_rank_collective *collective), void *context,
+    struct plumb_error *err);
+/* The last operations of a rank before it ended, oldest first: "enter forward layers.0.linear". */
+PLUMB_API enum plumb_status plumb_run_visit_flight(struct plumb_run *run, int rank,
+                                                   bool (*visit)(void *context, int64_t step,
+                                                                 int64_t time_ns,
+                                                                 const char *what),
+                                                   void *context, struct plumb_error *err);
+/* The saved tensors of a step, to be closed with plumb_file_close(). */
+PLUMB_API enum plumb_status plumb_run_open_values(const struct plumb_run *run, int rank,
+                                                  int64_t step, struct plumb_file **file,
+                                                  struct plumb_error *err);
+
 /* ---- reports -------------------------------------------------------------------------- */
 
 struct plumb_show_options {
@@ -592,6 +731,27 @@ PLUMB_API enum plumb_status plumb_report_diff(const struct plumb_diff *diff,
                                               const struct plumb_diff_report_options *options,
                                               const struct plumb_sink *sink,
                                               struct plumb_error *err);
+
+struct plumb_run_report_options {
+    bool json;
+    int width;          /* columns of a text report; 0: unlimited */
+    int rank;           /* -1: all */
+    const char *series; /* this series as a chart */
+    const char *op;     /* the records of these ops, with * and ? */
+    bool one_step;      /* of `step` alone */
+    int64_t step;
+};
+
+PLUMB_API enum plumb_status plumb_report_run(struct plumb_run *run,
+                                             const struct plumb_run_report_options *options,
+                                             const struct plumb_sink *sink,
+                                             struct plumb_error *err);
+
+/* Writes everything in a run for other programs: CSV to a directory, one file a table; JSON and npz
+ * (numbers only) to one file. */
+enum plumb_export { PLUMB_EXPORT_CSV, PLUMB_EXPORT_JSON, PLUMB_EXPORT_NPZ };
+PLUMB_API enum plumb_status plumb_export_run(struct plumb_run *run, enum plumb_export form,
+                                             const char *out_path, struct plumb_error *err);
 
 /* A registry, one line an entry. */
 PLUMB_API enum plumb_status plumb_report_list(enum plumb_list list, bool json,

@@ -1,22 +1,8 @@
 /* diff_csv.c - all pairs and metrics as a table for spreadsheets (RFC 4180). */
+#include "report/csv_field.h"
 #include "report/diff_report.h"
 
 #include <string.h>
-
-static void put_field(struct plumb_buffer *to, const char *text)
-{
-    if (!strpbrk(text, ",\"\n\r")) {
-        plumb_buffer_text(to, text);
-        return;
-    }
-    plumb_buffer_text(to, "\"");
-    for (; *text; text++) {
-        if (*text == '"')
-            plumb_buffer_text(to, "\"");
-        plumb_buffer_append(to, text, 1);
-    }
-    plumb_buffer_text(to, "\"");
-}
 
 static void put_shape(struct plumb_buffer *to, const struct plumb_tensor *tensor)
 {
@@ -27,9 +13,9 @@ static void put_shape(struct plumb_buffer *to, const struct plumb_tensor *tensor
 static void put_pair(struct plumb_buffer *to, const struct plumb_pair *pair,
                      const struct plumb_diff_report_options *options)
 {
-    put_field(to, pair->a->name);
+    plumb_csv_field(to, pair->a->name);
     plumb_buffer_text(to, ",");
-    put_field(to, pair->b->name);
+    plumb_csv_field(to, pair->b->name);
     plumb_buffer_text(to, ",");
     put_shape(to, pair->a);
     plumb_buffer_printf(to, ",%s,%s,%s,%s,%s", plumb_dtype_name(pair->a->dtype),
@@ -44,7 +30,7 @@ static void put_pair(struct plumb_buffer *to, const struct plumb_pair *pair,
             plumb_buffer_printf(to, "%.17g", value);
     }
     plumb_buffer_text(to, ",");
-    put_field(to, pair->judgement.reason);
+    plumb_csv_field(to, pair->judgement.reason);
     plumb_buffer_text(to, "\r\n");
 }
 

@@ -2,7 +2,7 @@
 #ifndef PLUMB_REPORT_SHOW_H
 #define PLUMB_REPORT_SHOW_H
 
-#include "base/buffer.h"
+#include "base/json_write.h"
 #include "model/file.h"
 
 enum { REPORT_LIMIT = 1 << 30 }; /* bytes of one report */
@@ -23,6 +23,9 @@ void plumb_show_json(const struct plumb_show *show, struct plumb_buffer *to);
 /* One tensor: its statistics, first values and a histogram of magnitudes. */
 enum plumb_status plumb_show_one(const struct plumb_show *show, struct plumb_buffer *to,
                                  struct plumb_error *err);
+
+/* The key "stats" and its object. */
+void plumb_stats_json(struct plumb_json_writer *json, const struct plumb_stats *stats);
 
 /* Passes a finished report on. */
 enum plumb_status plumb_report_send(const struct plumb_buffer *report,

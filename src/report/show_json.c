@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-static void put_stats(struct plumb_json_writer *json, const struct plumb_stats *stats)
+void plumb_stats_json(struct plumb_json_writer *json, const struct plumb_stats *stats)
 {
     const struct {
         const char *key;
@@ -57,7 +57,7 @@ static void put_tensor(struct plumb_json_writer *json, const struct plumb_show *
     plumb_json_put_key(json, "fingerprint");
     plumb_json_put_string(json, fingerprint);
     if (show->options->stats)
-        put_stats(json, &show->summaries[i].stats);
+        plumb_stats_json(json, &show->summaries[i].stats);
     plumb_json_close_object(json);
 }
 

@@ -1,0 +1,29 @@
+/* run_report.h - the parts of a report about a run. */
+#ifndef PLUMB_REPORT_RUN_REPORT_H
+#define PLUMB_REPORT_RUN_REPORT_H
+
+#include "base/json_write.h"
+
+/* Overview. */
+enum plumb_status plumb_run_text(struct plumb_run *run,
+                                 const struct plumb_run_report_options *options,
+                                 struct plumb_buffer *to, struct plumb_error *err);
+void plumb_run_json(const struct plumb_run *run, struct plumb_buffer *to);
+/* One series. */
+void plumb_series_chart(const struct plumb_series *series, int width, struct plumb_buffer *to);
+void plumb_series_json(struct plumb_json_writer *json, const struct plumb_series *series);
+/* Tensor records: one as JSON, all that were asked for as a table. */
+void plumb_record_json(struct plumb_json_writer *json,
+                       const struct plumb_tensor_record *record);
+enum plumb_status plumb_records_text(struct plumb_run *run, const struct plumb_run_query *query,
+                                     size_t most, int width, struct plumb_buffer *to,
+                                     struct plumb_error *err);
+/* export_npz.c */
+enum plumb_status plumb_export_npz(struct plumb_run *run, const char *path,
+                                   struct plumb_error *err);
+/* The first and last step of all ranks; false if there is none. */
+bool plumb_run_steps(const struct plumb_run *run, int64_t *first, int64_t *last);
+/* The key "warnings" and its array. */
+void plumb_run_warnings_json(struct plumb_json_writer *json, const struct plumb_run *run);
+
+#endif
