@@ -178,7 +178,7 @@ demo: setup ## make two checkpoints with a planted difference and find it
 	@scripts/demo.sh
 
 FAST_SUITES := style warnings unit golden docs property torture corpus
-FULL_SUITES := $(FAST_SUITES) examples install-test interop
+FULL_SUITES := $(FAST_SUITES) tsan examples install-test interop
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
 	@scripts/run-suites.sh $(FAST_SUITES)
@@ -229,6 +229,24 @@ torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
 lab-test: $(LAB_BIN) $(B)/lab $(B)/san/bin/lab ## gradients, learning, ranks, precision and every fault of the lab
 	@scripts/run-programs.sh $(LAB_BIN)
 
+# The recorder and the reader with ThreadSanitizer: what several threads record at once.
+TSAN_BIN := $(patsubst %,$(B)/tsan/tests/unit/test_%,recorder run threads)
+TSAN_FLAGS = $(LANGUAGE) -Itests -O1 -g -fsanitize=thread
+$(B)/tsan/%.o: %.c
+	@mkdir -p $(@D)
+	$(CC) $(TSAN_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/tsan/libplumb.a: $(LIB_SRC:%.c=$(B)/tsan/%.o)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(TSAN_BIN): $(B)/tsan/%: $(B)/tsan/%.o $(B)/tsan/libplumb.a
+	$(CC) -fsanitize=thread -o $@ $^ -lcmocka $(LIBS)
+
+.PHONY: tsan
+tsan: $(TSAN_BIN) ## the recorder under ThreadSanitizer
+	@scripts/run-programs.sh $(TSAN_BIN)
+
 CORPUS := tests/fuzz/corpus tests/interop $(B)/fixtures
 $(B)/san/replay_corpus: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_formats.o \
     $(B)/san/libplumb.a
@@ -256,10 +274,11 @@ install-test: all $(B)/fixtures/.made ## install to a temporary place, build aga
 interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors and onnx
 	@$(B)/venv/bin/python tests/python/run.py
 
-bench: all ## ratios against cat, numpy, torch and mindspore, measured now
+bench: all $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
 	@scripts/setup-packages.sh build test
 	@scripts/setup-venv.sh
 	@$(B)/venv/bin/python bench/run.py
+	@bench/record.sh
 
 # ---- installation ---------------------------------------------------------------------
 

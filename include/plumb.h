@@ -701,6 +701,32 @@ PLUMB_API enum plumb_status plumb_run_open_values(const struct plumb_run *run, i
                                                   int64_t step, struct plumb_file **file,
                                                   struct plumb_error *err);
 
+/* ---- where values stopped being finite --------------------------------------------------- */
+
+/* The first op in the order of execution whose inputs were finite and whose output was not, or
+ * that reached its type's largest value; and what followed. */
+struct plumb_nan;
+
+struct plumb_nan_place {
+    int rank;
+    int64_t step;
+    const char *op;   /* its label; the series' name if only that is known */
+    const char *slot; /* "series" then */
+    enum plumb_phase phase;
+    enum plumb_dtype dtype;
+    int64_t element;  /* -1: not known */
+    const char *kind; /* "nan", "inf", "-inf", "saturated" */
+};
+
+PLUMB_API enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **nan,
+                                           struct plumb_error *err);
+PLUMB_API void plumb_nan_free(struct plumb_nan *nan);
+/* NULL: every value that was recorded is finite. */
+PLUMB_API const struct plumb_nan_place *plumb_nan_origin(const struct plumb_nan *nan);
+/* What followed, in order; of many the first. */
+PLUMB_API size_t plumb_nan_chain_count(const struct plumb_nan *nan);
+PLUMB_API const struct plumb_nan_place *plumb_nan_chain(const struct plumb_nan *nan, size_t i);
+
 /* ---- reports -------------------------------------------------------------------------- */
 
 struct plumb_show_options {
@@ -744,6 +770,10 @@ struct plumb_run_report_options {
 
 PLUMB_API enum plumb_status plumb_report_run(struct plumb_run *run,
                                              const struct plumb_run_report_options *options,
+                                             const struct plumb_sink *sink,
+                                             struct plumb_error *err);
+
+PLUMB_API enum plumb_status plumb_report_nan(const struct plumb_nan *nan, bool json,
                                              const struct plumb_sink *sink,
                                              struct plumb_error *err);
 

@@ -27,5 +27,11 @@ expect "verdict exits with 0 for a file and itself" test $? -eq 0
 expect "verdict says identical" grep -q '^identical: ' build/verdict.log
 build/bin/examples/c/verdict build/demo/net.pth build/demo/none >build/verdict.log 2>&1
 expect "verdict exits with 2 for a missing file" test $? -eq 2
+expect "record_loop.c has at most 40 lines" test "$(wc -l <examples/c/record_loop.c)" -le 40
+rm -rf build/toy-run
+build/bin/examples/c/record_loop build/toy-run >build/record.log 2>&1
+expect "record_loop runs" test $? -eq 0
+build/plumb show build/toy-run >build/record.log 2>&1
+expect "plumb show reads its run" grep -q 'a run, closed; 1 rank, steps 0 to 49' build/record.log
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

@@ -5,16 +5,19 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
-/* A value in JSON: what is not finite is a string. */
+/* For people six digits; in JSON as many as read back the same, and a string if not finite. */
 static void print_value(double value, bool json)
 {
     const char *quote = json && !isfinite(value) ? "\"" : "";
-    if (isnan(value))
-        (void)printf("%snan%s", quote, quote);
-    else
-        (void)printf("%s%.*g%s", quote, json ? 17 : 6, value, quote);
+    char text[64];
+    int digits = json ? 15 : 6;
+    do
+        (void)snprintf(text, sizeof text, "%.*g", digits, value);
+    while (json && isfinite(value) && strtod(text, NULL) != value && digits++ < 17);
+    (void)printf("%s%s%s", quote, isnan(value) ? "nan" : text, quote);
 }
 
 static void print_name(const char *name)

@@ -23,6 +23,10 @@ struct plumb_finding {
     double confidence;  /* 0..1 */
     const char *tensor; /* where; NULL if it is not about one */
     int64_t element;    /* -1: none */
+    bool has_place;     /* it is about an op of a run: */
+    int rank;
+    int64_t step;
+    const char *op;
     struct plumb_evidence evidence[PLUMB_FINDING_EVIDENCE];
     size_t evidence_count;
     const char *cause, *fix, *next_test;

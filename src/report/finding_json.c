@@ -11,6 +11,13 @@ static void put_where(struct plumb_json_writer *json, const struct plumb_finding
 {
     plumb_json_put_key(json, "where");
     plumb_json_open_object(json);
+    if (finding->has_place) {
+        plumb_json_put_key(json, "rank");
+        plumb_json_put_int(json, finding->rank);
+        plumb_json_put_key(json, "step");
+        plumb_json_put_int(json, finding->step);
+        put_string(json, "op", finding->op);
+    }
     if (finding->tensor)
         put_string(json, "tensor", finding->tensor);
     if (finding->element >= 0) {

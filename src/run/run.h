@@ -35,6 +35,7 @@ struct plumb_rank_file {
     uint64_t next_number; /* of the block expected there */
     bool has_end;
     bool tail_told; /* an unfinished block at the end was warned of */
+    bool end_told;  /* and that the last block is missing */
     struct plumb_block_place *blocks;
     size_t block_count, block_capacity;
 };

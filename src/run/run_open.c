@@ -254,11 +254,17 @@ static enum plumb_status judge_end(struct plumb_run *run, struct plumb_rank_file
                    : was_running ? PLUMB_ENDED_RUNNING
                                  : PLUMB_ENDED_KILLED;
     if (!rank->has_end && read_flight_state(rank, &flight) &&
-        flight.state == PLUMB_FLIGHT_STOPPED) {
-        facts->ended = PLUMB_ENDED_STOPPED;
+        flight.state != PLUMB_FLIGHT_RECORDING) {
+        /* The ring knows that it was closed, or why it was not, also if the last block is lost. */
+        const bool closed = flight.state == PLUMB_FLIGHT_CLOSED;
+        facts->ended = closed ? PLUMB_ENDED_CLOSED : PLUMB_ENDED_STOPPED;
         facts->how = plumb_arena_text(&run->arena, flight.message, strlen(flight.message));
-        if (!facts->how)
+        if (!facts->how ||
+            (closed && !rank->end_told &&
+             !plumb_run_warn(run, "rank %d: was closed, but its last block is missing",
+                             facts->rank)))
             return plumb_fail_memory(err);
+        rank->end_told |= closed;
     }
     if (was_running || rank->tail_told || fstat(rank->fd, &info) != 0 ||
         (uint64_t)info.st_size <= rank->scanned)

@@ -204,6 +204,44 @@ static void make_damaged(void)
     save_bytes("evil.pt", evil, sizeof evil - 1);
 }
 
+/* ---- a recorded run --------------------------------------------------------------------- */
+
+/* Three layers, four steps; at step 2 the second layer divides by zero. */
+static void make_run(void)
+{
+    static const int64_t shape[] = {2, 3};
+    static const char *const layers[] = {"layers.0", "layers.1", "layers.2"};
+    struct plumb_recorder *recorder = NULL;
+    struct plumb_error error;
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s", in_folder("run"));
+    const struct plumb_recorder_options options = {
+        .path = path, .framework = "toy", .command_line = "toy --steps 4", .no_thread = true};
+    if (plumb_recorder_open(&options, &recorder, &error))
+        stop(error.message, "run");
+    plumb_record_config(recorder, "optimizer", "\"sgd\"");
+    plumb_record_config(recorder, "lr", "0.1");
+    for (int64_t step = 0; step < 4; step++) {
+        float values[6] = {1, 2, 3, 4, 5, 6};
+        plumb_record_step_begin(recorder, step);
+        for (int i = 0; i < 3; i++) {
+            plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, layers[i], "div",
+                               PLUMB_CALL_COUNTED);
+            plumb_record_tensor(recorder, "input0", PLUMB_F32, 2, shape, values);
+            for (int k = 0; k < 6; k++)
+                values[k] /= step >= 2 && i == 1 && k == 4 ? 0.0F : 2.0F;
+            plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
+            plumb_record_leave(recorder);
+        }
+        plumb_record_series(recorder, "loss", step, (double)values[4]);
+        plumb_record_series(recorder, "lr", step, 0.1);
+        plumb_record_counter(recorder, "queue", 100 * step, (double)step);
+        plumb_record_step_end(recorder);
+    }
+    if (plumb_recorder_close(recorder, NULL, &error))
+        stop(error.message, "run");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -217,5 +255,6 @@ int main(int argc, char **argv)
     make_pairs();
     make_small();
     make_damaged();
+    make_run();
     return 0;
 }

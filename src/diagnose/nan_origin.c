@@ -1,0 +1,306 @@
+/*
+ * nan_origin.c - walks the tensor records in the order they were made, op by op.
+ *
+ * Records of one call of an op follow each other: its inputs (and parameters), then its outputs
+ * (and gradients). An op with finite inputs and an output that is not is where it began. Under a
+ * loss scale, gradients that overflow and weights that stay finite are how the scale finds its
+ * size: such steps are counted and passed over.
+ */
+#include "diagnose/nan_origin.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "base/text.h"
+#include "model/dtype.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The call of an op whose records are being seen. */
+struct call {
+    bool open;
+    char op[512];
+    enum plumb_phase phase;
+    int64_t step;
+    bool bad_input, bad_output, full_input, full_output;
+    struct plumb_nan_place input, output, full;
+    double largest; /* of the inputs */
+};
+
+struct search {
+    struct plumb_nan *nan;
+    int rank;
+    bool has_scale; /* a loss scale is at work */
+    struct call call;
+    bool found, settled, only_gradients, came_in;
+    struct plumb_nan_place origin, full; /* full: the first op that saturated */
+    bool has_full;
+    double largest;
+    struct plumb_nan_place chain[PLUMB_NAN_CHAIN];
+    size_t chain_count, chain_total, recovered;
+    bool failed; /* out of memory */
+};
+
+static const char *kind_of(const struct plumb_stats *stats)
+{
+    return stats->nan ? "nan" : stats->pos_inf ? "inf" : stats->neg_inf ? "-inf" : NULL;
+}
+
+/* A gradient is what backward makes and the optimizer takes; parameters are the other way. */
+static bool is_input(const struct plumb_tensor_record *record)
+{
+    const bool optimizer = record->phase == PLUMB_PHASE_OPTIMIZER;
+    if (plumb_text_starts(record->slot, "input"))
+        return true;
+    if (plumb_text_starts(record->slot, "param"))
+        return !optimizer;
+    return optimizer && plumb_text_starts(record->slot, "grad");
+}
+
+/* The largest value of its type, on the positive side: a mask fills with the negative one. */
+static bool is_full(const struct plumb_tensor_record *record)
+{
+    return plumb_dtype_is_float(record->dtype) && record->stats.at_max &&
+           record->stats.max == plumb_dtype_max(record->dtype);
+}
+
+static struct plumb_nan_place
+place_of(struct search *search, const struct plumb_tensor_record *record, const char *kind)
+{
+    struct plumb_arena *arena = &search->nan->arena;
+    const struct plumb_nan_place place = {
+        .rank = record->rank,
+        .step = record->step,
+        .op = plumb_arena_text(arena, record->label, strlen(record->label)),
+        .slot = plumb_arena_text(arena, record->slot, strlen(record->slot)),
+        .phase = record->phase,
+        .dtype = record->dtype,
+        .element = record->element,
+        .kind = kind,
+    };
+    search->failed |= !place.op || !place.slot;
+    return place;
+}
+
+/* ---- a call is over ------------------------------------------------------------------------- */
+
+static void add_to_chain(struct search *search, const struct plumb_nan_place *place)
+{
+    if (search->chain_count < PLUMB_NAN_CHAIN)
+        search->chain[search->chain_count++] = *place;
+    search->chain_total++;
+}
+
+static void close_call(struct search *search)
+{
+    struct call *call = &search->call;
+    if (!call->open)
+        return;
+    call->open = false;
+    if (!search->has_full && !search->found && call->full_output && !call->full_input) {
+        search->has_full = true;
+        search->full = call->full;
+    }
+    if (!call->bad_input && !call->bad_output)
+        return;
+    const struct plumb_nan_place *place = call->bad_output ? &call->output : &call->input;
+    if (!search->found) {
+        search->found = true;
+        search->came_in = call->bad_input;
+        search->origin = call->bad_input ? call->input : call->output;
+        search->largest = call->largest;
+        search->only_gradients = true;
+        if (call->bad_input && call->bad_output)
+            add_to_chain(search, &call->output);
+    } else {
+        add_to_chain(search, place);
+    }
+    const bool weights = call->phase == PLUMB_PHASE_OPTIMIZER && call->bad_output;
+    if (call->phase == PLUMB_PHASE_FORWARD || weights)
+        search->only_gradients = false;
+}
+
+/* ---- records --------------------------------------------------------------------------------- */
+
+static void open_call(struct search *search, const struct plumb_tensor_record *record)
+{
+    struct call *call = &search->call;
+    if (call->open && call->step == record->step && call->phase == record->phase &&
+        strncmp(call->op, record->label, sizeof call->op - 1) == 0)
+        return;
+    close_call(search);
+    /* A later step: did the weights survive the gradients of that one? */
+    if (search->found && !search->settled && record->step > search->origin.step) {
+        if (search->only_gradients && search->has_scale) {
+            search->found = search->has_full = false;
+            search->chain_count = search->chain_total = 0;
+            search->recovered++;
+        } else {
+            search->settled = true;
+        }
+    }
+    *call = (struct call){.open = true, .phase = record->phase, .step = record->step};
+    (void)snprintf(call->op, sizeof call->op, "%s", record->label);
+}
+
+static bool see(void *context, const struct plumb_tensor_record *record)
+{
+    struct search *search = context;
+    struct call *call = &search->call;
+    if (!record->has_stats)
+        return true;
+    open_call(search, record);
+    const char *kind = kind_of(&record->stats);
+    const bool input = is_input(record);
+    const double largest = fmax(fabs(record->stats.min), fabs(record->stats.max));
+    if (input && largest > call->largest)
+        call->largest = largest;
+    if (kind && input && !call->bad_input) {
+        call->bad_input = true;
+        call->input = place_of(search, record, kind);
+    } else if (kind && !input && !call->bad_output) {
+        call->bad_output = true;
+        call->output = place_of(search, record, kind);
+    } else if (!kind && is_full(record)) {
+        call->full_input |= input;
+        if (!input && !call->full_output && !search->has_full && !search->found)
+            call->full = place_of(search, record, "saturated");
+        call->full_output |= !input;
+    }
+    return !search->failed;
+}
+
+/* ---- ranks and series ------------------------------------------------------------------------- */
+
+static bool has_loss_scale(const struct plumb_run *run)
+{
+    for (size_t i = 0; i < plumb_run_series_count(run); i++)
+        if (plumb_text_matches("*scale*", plumb_run_series(run, i)->name))
+            return true;
+    return false;
+}
+
+static void keep(struct plumb_nan *nan, struct search *search)
+{
+    nan->recovered += search->recovered;
+    /* What saturated earlier in the same step is where it began. */
+    if (search->found && search->has_full && search->full.step == search->origin.step) {
+        if (search->chain_count == PLUMB_NAN_CHAIN)
+            search->chain_count--;
+        memmove(&search->chain[1], &search->chain[0],
+                search->chain_count * sizeof *search->chain);
+        search->chain[0] = search->origin;
+        search->chain_count++;
+        search->chain_total++;
+        search->origin = search->full;
+        search->came_in = false;
+        search->largest = 0;
+    } else if (!search->found && search->has_full) {
+        search->found = true;
+        search->origin = search->full;
+    }
+    if (!search->found || (nan->found && nan->origin.step <= search->origin.step))
+        return;
+    nan->found = true;
+    nan->origin = search->origin;
+    nan->came_in = search->came_in;
+    nan->chain_count = search->chain_count;
+    nan->chain_total = search->chain_total;
+    memcpy(nan->chain, search->chain, sizeof nan->chain);
+    if (search->largest > 0)
+        (void)snprintf(nan->largest, sizeof nan->largest, "%.6g", search->largest);
+}
+
+/* Without a record that shows it, the loss still may. */
+static bool look_at_losses(struct plumb_nan *nan, const struct plumb_run *run)
+{
+    for (size_t i = 0; i < plumb_run_series_count(run); i++) {
+        const struct plumb_series *series = plumb_run_series(run, i);
+        if (!plumb_text_matches("*loss*", series->name) ||
+            plumb_text_matches("*scale*", series->name))
+            continue;
+        size_t at = 0;
+        while (at < series->count && isfinite(series->values[at]))
+            at++;
+        if (at == series->count || (nan->found && nan->origin.step <= series->steps[at]))
+            continue;
+        char *name = plumb_arena_text(&nan->arena, series->name, strlen(series->name));
+        if (!name)
+            return false;
+        const double value = series->values[at];
+        nan->found = true;
+        nan->came_in = false;
+        nan->chain_count = nan->chain_total = 0;
+        nan->origin = (struct plumb_nan_place){.rank = series->rank,
+                                               .step = series->steps[at],
+                                               .op = name,
+                                               .slot = "series",
+                                               .dtype = PLUMB_F64,
+                                               .element = -1,
+                                               .kind = isnan(value) ? "nan"
+                                                       : value > 0  ? "inf"
+                                                                    : "-inf"};
+    }
+    return true;
+}
+
+static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan,
+                                    struct plumb_error *err)
+{
+    struct search *search = plumb_alloc_array(1, sizeof *search);
+    enum plumb_status status = search ? PLUMB_OK : plumb_fail_memory(err);
+    for (size_t i = 0; i < plumb_run_rank_count(run) && !status; i++) {
+        const struct plumb_run_query query = {.rank = plumb_run_rank(run, i)->rank};
+        *search =
+            (struct search){.nan = nan, .rank = query.rank, .has_scale = has_loss_scale(run)};
+        status = plumb_run_visit_records(run, &query, see, search, err);
+        close_call(search);
+        if (!status && search->failed)
+            status = plumb_fail_memory(err);
+        if (!status)
+            keep(nan, search);
+    }
+    plumb_free(search);
+    if (!status && (!look_at_losses(nan, run) ||
+                    (nan->found && !plumb_nan_explain(nan, plumb_run_path(run)))))
+        status = plumb_fail_memory(err);
+    return status;
+}
+
+enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **out,
+                                 struct plumb_error *err)
+{
+    struct plumb_nan *nan = plumb_alloc_array(1, sizeof *nan);
+    if (!nan)
+        return plumb_fail_memory(err);
+    const enum plumb_status status = search_all(run, nan, err);
+    if (status)
+        plumb_nan_free(nan);
+    else
+        *out = nan;
+    return status;
+}
+
+void plumb_nan_free(struct plumb_nan *nan)
+{
+    if (!nan)
+        return;
+    plumb_arena_release(&nan->arena);
+    plumb_free(nan);
+}
+
+const struct plumb_nan_place *plumb_nan_origin(const struct plumb_nan *nan)
+{
+    return nan->found ? &nan->origin : NULL;
+}
+
+size_t plumb_nan_chain_count(const struct plumb_nan *nan)
+{
+    return nan->chain_count;
+}
+
+const struct plumb_nan_place *plumb_nan_chain(const struct plumb_nan *nan, size_t i)
+{
+    return i < nan->chain_count ? &nan->chain[i] : NULL;
+}

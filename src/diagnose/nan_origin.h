@@ -1,0 +1,26 @@
+/* nan_origin.h - what a search for the first value that is not finite found. */
+#ifndef PLUMB_DIAGNOSE_NAN_ORIGIN_H
+#define PLUMB_DIAGNOSE_NAN_ORIGIN_H
+
+#include "base/arena.h"
+#include "model/finding.h"
+
+enum { PLUMB_NAN_CHAIN = 64 };
+
+struct plumb_nan {
+    struct plumb_arena arena;
+    bool found;
+    struct plumb_nan_place origin;
+    bool came_in; /* the origin is an input that nothing recorded had produced */
+    struct plumb_nan_place chain[PLUMB_NAN_CHAIN];
+    size_t chain_count; /* kept */
+    size_t chain_total; /* in all */
+    size_t recovered;   /* steps whose gradients overflowed under a loss scale, and no more */
+    char largest[64];   /* magnitude among the origin's inputs; "" if not known */
+    struct plumb_finding finding;
+};
+
+/* nan_finding.c: says it in a finding. False when out of memory. */
+bool plumb_nan_explain(struct plumb_nan *nan, const char *run_path);
+
+#endif
