@@ -178,7 +178,7 @@ demo: setup ## make two checkpoints with a planted difference and find it
 	@scripts/demo.sh
 
 FAST_SUITES := style warnings unit golden docs property torture corpus
-FULL_SUITES := $(FAST_SUITES) tsan examples install-test interop
+FULL_SUITES := $(FAST_SUITES) tsan zlib examples install-test interop
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
 	@scripts/run-suites.sh $(FAST_SUITES)
@@ -193,7 +193,7 @@ run-tests:
 # ---- the suites; each ends with "N passed, M failed" -----------------------------------
 
 # .PHONY matters for docs, which is also a folder.
-.PHONY: style warnings unit golden docs golden-update property torture corpus
+.PHONY: style warnings unit golden docs golden-update property torture zlib corpus
 style: $(B)/libplumb.a $(B)/libplumb.so ## format, layers, banned functions, symbols, lengths
 	@scripts/check-style.sh
 
@@ -246,6 +246,11 @@ $(TSAN_BIN): $(B)/tsan/%: $(B)/tsan/%.o $(B)/tsan/libplumb.a
 .PHONY: tsan
 tsan: $(TSAN_BIN) ## the recorder under ThreadSanitizer
 	@scripts/run-programs.sh $(TSAN_BIN)
+
+ZLIB_TESTS := $(patsubst %,$(B)/zlib/san/tests/unit/test_%,crc32 inflate zip npz)
+zlib: ## the same archives with zlib instead of ISA-L
+	@$(MAKE) --no-print-directory -s B=$(B)/zlib HAVE_ISAL=0 $(ZLIB_TESTS)
+	@scripts/run-programs.sh $(ZLIB_TESTS)
 
 CORPUS := tests/fuzz/corpus tests/interop $(B)/fixtures
 $(B)/san/replay_corpus: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_formats.o \

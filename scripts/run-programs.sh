@@ -13,7 +13,7 @@ export TMPDIR=$PWD/build/tmp
 passed=0
 failed=0
 for program in "$@"; do
-    name=${program#build/san/tests/}
+    name=${program#*/tests/}
     start=$(date +%s%N)
     output=$("$program" 2>&1)
     status=$?
