@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs test programs one after the other, a line each (the whole output if one fails), and
-# ends with "N passed, M failed". A cmocka program counts as many tests as it reports; one that
+# Runs test programs, prints a line each (the whole output if one fails) and ends with
+# "N passed, M failed". A cmocka program counts as many tests as it reports; one that
 # dies without a report counts as one failure.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -10,14 +10,37 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 mkdir -p build/tmp
 export TMPDIR=$PWD/build/tmp
 
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+run_one() { # number, program: keeps output, exit code and milliseconds
+    local start status
+    start=$(date +%s%N)
+    "$2" >"$work/$1.out" 2>&1
+    status=$?
+    echo "$status $((($(date +%s%N) - start) / 1000000))" >"$work/$1.end"
+}
+
+# As many at a time as there are processors; the report keeps the order.
+number=0
+for program in "$@"; do
+    while [ "$(jobs -rp | wc -l)" -ge "$(nproc 2>/dev/null || echo 2)" ]; do
+        wait -n
+    done
+    run_one "$number" "$program" &
+    number=$((number + 1))
+done
+wait
+
 passed=0
 failed=0
+number=0
 for program in "$@"; do
     name=${program#*/tests/}
-    start=$(date +%s%N)
-    output=$("$program" 2>&1)
-    status=$?
-    ms=$((($(date +%s%N) - start) / 1000000))
+    status=255 ms=0
+    [ ! -e "$work/$number.end" ] || read -r status ms <"$work/$number.end"
+    output=$(cat "$work/$number.out")
+    number=$((number + 1))
     read -r good bad < <(awk '
         /^\[  PASSED  \] [0-9]+ test/ { good += $4 }
         /^\[  FAILED  \] .*[0-9]+ test/ {
