@@ -25,7 +25,8 @@ static inline void samples_add(struct samples *samples, const char *folder)
         char path[SAMPLES_PATH];
         const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
         const bool itself = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-        if (!itself && length > 0 && length < SAMPLES_PATH && !strstr(name, ".py") && !strstr(name, ".md")) {
+        if (!itself && length > 0 && length < SAMPLES_PATH && !strstr(name, ".py") &&
+            !strstr(name, ".md")) {
             if (entries[i]->d_type == DT_DIR)
                 samples_add(samples, path);
             else if (samples->count < SAMPLES_MOST)
