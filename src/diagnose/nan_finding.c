@@ -37,6 +37,13 @@ static const char *by_habit(const char *label, bool fix)
     return NULL;
 }
 
+static const char *kind_word(const char *kind)
+{
+    return strcmp(kind, "nan") == 0         ? "NaN"
+           : strcmp(kind, "saturated") == 0 ? "saturation"
+                                            : "infinity";
+}
+
 static bool is_narrow(enum plumb_dtype dtype)
 {
     return plumb_dtype_is_float(dtype) && dtype != PLUMB_F64 && dtype != PLUMB_F32;
@@ -102,12 +109,9 @@ bool plumb_nan_explain(struct plumb_nan *nan, const char *run_path)
                          : plumb_arena_printf(arena, "%s/%s/%s", origin->op,
                                               plumb_phase_name(origin->phase), origin->slot),
     };
-    finding->title =
-        plumb_arena_printf(arena, "%s first %s %s %s at step %lld", origin->kind,
-                           series         ? "seen"
-                           : nan->came_in ? "came in"
-                                          : "appears",
-                           series ? "in" : "at", origin->op, (long long)origin->step);
+    finding->title = plumb_arena_printf(
+        arena, "%s first %s %s at step %lld", kind_word(origin->kind),
+        nan->came_in ? "comes into" : "appears in", origin->op, (long long)origin->step);
     if (series) {
         finding->cause = "not in what was recorded: no tensor record shows it";
         finding->fix = "record the ops of the steps before it: level op, save stats";

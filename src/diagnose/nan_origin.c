@@ -31,7 +31,11 @@ struct call {
 struct search {
     struct plumb_nan *nan;
     int rank;
-    bool has_scale; /* a loss scale is at work */
+    bool has_scale;      /* a loss scale is at work */
+    size_t streak, most; /* steps in a row whose gradients overflowed; how many are a fault */
+    int64_t last_recovered;
+    bool chronic; /* there were as many */
+    struct plumb_nan_place streak_origin, chronic_origin;
     struct call call;
     bool found, settled, only_gradients, came_in;
     struct plumb_nan_place origin, full; /* full: the first op that saturated */
@@ -123,6 +127,24 @@ static void close_call(struct search *search)
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+/* The gradients overflowed and the weights did not: how a loss scale finds its size, unless it
+ * never does. */
+static void recover(struct search *search)
+{
+    const bool next = search->streak && search->origin.step == search->last_recovered + 1;
+    search->streak = next ? search->streak + 1 : 1;
+    if (!next)
+        search->streak_origin = search->origin;
+    if (!search->chronic && search->streak >= search->most) {
+        search->chronic = true;
+        search->chronic_origin = search->streak_origin;
+    }
+    search->last_recovered = search->origin.step;
+    search->found = search->has_full = false;
+    search->chain_count = search->chain_total = 0;
+    search->recovered++;
+}
+
 static void open_call(struct search *search, const struct plumb_tensor_record *record)
 {
     struct call *call = &search->call;
@@ -132,13 +154,10 @@ static void open_call(struct search *search, const struct plumb_tensor_record *r
     close_call(search);
     /* A later step: did the weights survive the gradients of that one? */
     if (search->found && !search->settled && record->step > search->origin.step) {
-        if (search->only_gradients && search->has_scale) {
-            search->found = search->has_full = false;
-            search->chain_count = search->chain_total = 0;
-            search->recovered++;
-        } else {
+        if (search->only_gradients && search->has_scale)
+            recover(search);
+        else
             search->settled = true;
-        }
     }
     *call = (struct call){.open = true, .phase = record->phase, .step = record->step};
     (void)snprintf(call->op, sizeof call->op, "%s", record->label);
@@ -173,12 +192,39 @@ static bool see(void *context, const struct plumb_tensor_record *record)
 
 /* ---- ranks and series ------------------------------------------------------------------------- */
 
-static bool has_loss_scale(const struct plumb_run *run)
+enum { MOST_STATIC = 3, MOST_ADAPTING = 24 };
+
+/* A scale that adapts halves until it fits, from 2^24 at most; a fixed one stays too large. */
+static void look_for_scale(struct search *search, const struct plumb_run *run)
 {
-    for (size_t i = 0; i < plumb_run_series_count(run); i++)
-        if (plumb_text_matches("*scale*", plumb_run_series(run, i)->name))
-            return true;
-    return false;
+    search->most = MOST_STATIC;
+    for (size_t i = 0; i < plumb_run_series_count(run); i++) {
+        const struct plumb_series *series = plumb_run_series(run, i);
+        if (!plumb_text_matches("*scale*", series->name) || series->rank != search->rank)
+            continue;
+        search->has_scale = true;
+        for (size_t k = 1; k < series->count; k++)
+            if (series->values[k] != series->values[0])
+                search->most = MOST_ADAPTING;
+    }
+}
+
+/* The same at the end of the records, and what never recovered for good. */
+static void finish(struct search *search)
+{
+    close_call(search);
+    if (search->found && !search->settled && search->only_gradients && search->has_scale)
+        recover(search);
+    if (!search->chronic ||
+        (search->found && search->origin.step <= search->chronic_origin.step))
+        return;
+    search->found = true;
+    search->came_in = false;
+    search->largest = 0;
+    search->origin = search->chronic_origin;
+    search->chain_count = 0;
+    search->chain_total = search->recovered - 1;
+    search->recovered = 0;
 }
 
 static void keep(struct plumb_nan *nan, struct search *search)
@@ -252,10 +298,10 @@ static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan
     enum plumb_status status = search ? PLUMB_OK : plumb_fail_memory(err);
     for (size_t i = 0; i < plumb_run_rank_count(run) && !status; i++) {
         const struct plumb_run_query query = {.rank = plumb_run_rank(run, i)->rank};
-        *search =
-            (struct search){.nan = nan, .rank = query.rank, .has_scale = has_loss_scale(run)};
+        *search = (struct search){.nan = nan, .rank = query.rank};
+        look_for_scale(search, run);
         status = plumb_run_visit_records(run, &query, see, search, err);
-        close_call(search);
+        finish(search);
         if (!status && search->failed)
             status = plumb_fail_memory(err);
         if (!status)

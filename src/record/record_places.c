@@ -9,7 +9,7 @@
 
 enum {
     DEEPEST = 64,
-    MOST_OPS = 1 << 18, /* more different names are no network but a mistake */
+    MOST_OPS = 1 << 15, /* different ops; tensors of further ones are dropped and counted */
 };
 
 struct place {
@@ -113,13 +113,13 @@ static int find_place(const struct plumb_recorder *recorder)
     return i;
 }
 
-struct plumb_recorded_op *plumb_recorder_place(const struct plumb_recorder *recorder, int *call)
+bool plumb_recorder_place(const struct plumb_recorder *recorder, struct plumb_recorded_op **op,
+                          int *call)
 {
     const int i = find_place(recorder);
-    if (i < 0)
-        return NULL;
-    *call = places[i].call;
-    return places[i].op;
+    *op = i < 0 ? NULL : places[i].op;
+    *call = i < 0 ? 0 : places[i].call;
+    return i < 0 || *op;
 }
 
 static void add_span(struct plumb_recorder *recorder, const struct place *place, int64_t now)

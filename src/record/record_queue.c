@@ -5,6 +5,7 @@
 #include "base/memory.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <time.h>
 
 enum {
@@ -39,9 +40,12 @@ void plumb_recorder_stop(struct plumb_recorder *recorder, const struct plumb_err
     if (recorder->stopped)
         return;
     recorder->stopped = true;
+    char when[40] = "before the first step";
+    if (recorder->step >= 0)
+        (void)snprintf(when, sizeof when, "at step %lld", (long long)recorder->step);
     (void)plumb_fail(&recorder->failure, why->status, why->offset,
-                     "%s; recording of rank %d ended at step %lld, the training goes on",
-                     why->message, recorder->rank, (long long)recorder->step);
+                     "%s; recording of rank %d ended %s, the training goes on", why->message,
+                     recorder->rank, when);
     plumb_flight_end(&recorder->flight, PLUMB_FLIGHT_STOPPED, recorder->failure.message);
     atomic_store(&recorder->has_failure, true);
     plumb_recorder_set_wants(recorder);

@@ -217,9 +217,9 @@ void plumb_record_tensor(struct plumb_recorder *recorder, const char *slot,
         return;
     struct sighting seen = {
         .slot = slot, .dtype = dtype, .rank = rank, .shape = shape, .values = values};
-    const bool sound = is_sound(&seen);
     int call = 0;
-    struct plumb_recorded_op *op = plumb_recorder_place(recorder, &call);
+    struct plumb_recorded_op *op = NULL;
+    const bool sound = plumb_recorder_place(recorder, &op, &call) && is_sound(&seen);
     if (sound)
         examine(recorder, &seen);
     (void)pthread_mutex_lock(&recorder->lock);

@@ -221,7 +221,8 @@ static void add_end(struct plumb_recorder *recorder, const char *how)
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-/* In a child after fork() the open npz is its parent's, down to the name it would remove. */
+/* In a child after fork() what the writer's thread was at work on stays as it is: it may be in the
+ * middle of a change, and the open npz is the parent's, down to the name closing would remove. */
 static void free_recorder(struct plumb_recorder *recorder)
 {
     while (recorder->first) {
@@ -236,11 +237,11 @@ static void free_recorder(struct plumb_recorder *recorder)
     }
     if (!recorder->forked) {
         plumb_step_values_abandon(&recorder->values);
+        plumb_record_file_close(&recorder->file);
         (void)pthread_cond_destroy(&recorder->wake);
         (void)pthread_cond_destroy(&recorder->room);
         (void)pthread_mutex_destroy(&recorder->lock);
     }
-    plumb_record_file_close(&recorder->file);
     plumb_flight_close(&recorder->flight);
     plumb_table_release(&recorder->op_names);
     plumb_arena_release(&recorder->op_arena);

@@ -127,9 +127,9 @@ void plumb_item_free(struct plumb_item *item);
 
 /* ---- record_places.c ---- */
 
-/* The op this thread is in and its call; NULL: none. */
-struct plumb_recorded_op *plumb_recorder_place(const struct plumb_recorder *recorder,
-                                               int *call);
+/* The op this thread is in (NULL: none) and its call. False: one that could not be kept. */
+bool plumb_recorder_place(const struct plumb_recorder *recorder, struct plumb_recorded_op **op,
+                          int *call);
 
 /* ---- record_fork.c: a child of fork() must not touch what its parent records ---- */
 

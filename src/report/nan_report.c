@@ -90,8 +90,9 @@ static void write_text(const struct plumb_nan *nan, struct plumb_buffer *to)
         plumb_buffer_text(to, "  then    ");
         write_place(&nan->chain[i], to);
     }
-    if (nan->chain_total > TEXT_CHAIN)
-        plumb_buffer_printf(to, "  and %zu more places\n", nan->chain_total - TEXT_CHAIN);
+    const size_t shown = nan->chain_count < TEXT_CHAIN ? nan->chain_count : TEXT_CHAIN;
+    if (nan->chain_total > shown)
+        plumb_buffer_printf(to, "  and %zu more\n", nan->chain_total - shown);
     plumb_buffer_printf(to, "\nlikely cause: %s\nwhat to do:   %s\nnext test:    %s\n",
                         finding->cause, finding->fix, finding->next_test);
 }
