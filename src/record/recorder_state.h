@@ -44,6 +44,17 @@ struct plumb_item {
     bool *written; /* tells that caller */
 };
 
+/* Statistics of values seen lately, by their fingerprint: an op's output is the next one's input, and
+ * its numbers need not be computed again. */
+struct plumb_known_stats {
+    uint64_t fingerprint;
+    enum plumb_dtype dtype;
+    int64_t element;
+    struct plumb_stats stats; /* .count 0: none */
+};
+
+enum { PLUMB_KNOWN = 1024 }; /* a power of two */
+
 /* What may fill which share of the memory, in sixteenths: the most valuable may fill it. */
 enum plumb_share {
     SHARE_VALUES = 8,
@@ -82,6 +93,7 @@ struct plumb_recorder {
     struct plumb_recorded_op **ops;
     size_t op_count, op_capacity;
     struct plumb_arena op_arena;
+    struct plumb_known_stats known[PLUMB_KNOWN];
 
     bool has_thread;
     pthread_t thread;
