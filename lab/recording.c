@@ -220,10 +220,18 @@ void lab_recording_batch(struct lab_recording *recording, const struct lab_net_k
 void lab_recording_enter(struct lab_recording *recording, const struct lab_node *node,
                          enum lab_phase phase)
 {
-    if (recording)
-        plumb_record_enter(recording->recorder,
-                           phase == LAB_FORWARD ? PLUMB_PHASE_FORWARD : PLUMB_PHASE_BACKWARD,
-                           node->path, node->op->name, PLUMB_CALL_COUNTED);
+    if (!recording)
+        return;
+    /* "layers.0.linear" is the operator linear of the module layers.0 */
+    char module[LAB_NAME];
+    size_t path = strlen(node->path), name = strlen(node->op->name);
+    bool repeats = path > name + 1 && node->path[path - name - 1] == '.' &&
+                   strcmp(node->path + path - name, node->op->name) == 0;
+    snprintf(module, sizeof module, "%.*s", (int)(repeats ? path - name - 1 : path),
+             node->path);
+    plumb_record_enter(recording->recorder,
+                       phase == LAB_FORWARD ? PLUMB_PHASE_FORWARD : PLUMB_PHASE_BACKWARD,
+                       module, node->op->name, PLUMB_CALL_COUNTED);
 }
 
 static void record_tensor(struct lab_recording *recording, const struct lab_node *node,

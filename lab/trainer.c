@@ -254,7 +254,7 @@ static void train_step(struct trainer *trainer)
     lab_reduce_gradients(&trainer->reducer, trainer->net, trainer->settings, trainer->step,
                          recording);
     lab_all_reduce(trainer->training->group, trainer->rank, &loss, 1);
-    result.loss = (double)loss / trainer->plan->ranks;
+    result.loss = isnan(loss) ? (double)NAN : (double)loss / trainer->plan->ranks;
     lab_recording_phase(recording, "all-reduce", begin);
 
     begin = lab_recording_now();

@@ -7,19 +7,7 @@
 
 #include <ftw.h>
 
-static int remove_entry(const char *path, const struct stat *status, int type,
-                        struct FTW *where)
-{
-    (void)status;
-    (void)type;
-    (void)where;
-    return remove(path);
-}
-
-static void remove_tree(const char *path)
-{
-    nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
+#include "lab_run_folder.h"
 
 static char *output_of(const char *arguments)
 {
