@@ -173,7 +173,7 @@ setup-test: ## also what tests and benchmarks need (frameworks in a virtual envi
 
 # The second make sees what the set-up has just installed.
 .PHONY: demo test check
-demo: setup ## make two checkpoints with a planted difference and find it
+demo: setup ## find a planted difference between checkpoints, and where a run went wrong
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(B)/bin/examples/c/make_checkpoints
 	@scripts/demo.sh
 

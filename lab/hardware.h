@@ -7,8 +7,8 @@
 #include "plan.h"
 
 /* Call when a node has run: flips a bit of what it produced if it is this node's turn. */
-void lab_hardware_touch(const struct lab_plan *plan, const struct lab_settings *settings,
-                        int64_t step, struct lab_node *node, enum lab_phase phase);
+void lab_hardware_touch(const struct lab_plan *plan, const struct lab_net *net, int64_t step,
+                        struct lab_node *node, enum lab_phase phase);
 void lab_hardware_delay(const struct lab_settings *settings);
 
 #endif

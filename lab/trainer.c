@@ -44,7 +44,7 @@ static void enter_node(void *context, struct lab_node *node, enum lab_phase phas
 static void leave_node(void *context, struct lab_node *node, enum lab_phase phase)
 {
     struct trainer *trainer = context;
-    lab_hardware_touch(trainer->plan, trainer->settings, trainer->step, node, phase);
+    lab_hardware_touch(trainer->plan, trainer->net, trainer->step, node, phase);
     lab_recording_leave(trainer->recording, node, phase);
 }
 
