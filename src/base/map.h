@@ -1,9 +1,9 @@
 /*
- * map.h - a file to read: mapped for its structure, and readable in blocks for its bulk.
+ * map.h - a file to read: mapped, and also readable in blocks.
  *
- * Headers are parsed straight from the mapping. Large data is better copied block by block
- * with plumb_map_read(): pread() into a cache-sized buffer is faster than faulting pages in
- * (measured: 8 against 6 GB/s a thread) and cannot raise SIGBUS.
+ * Structure and plain data are used where they are mapped. What has to be joined or turned
+ * first is copied with plumb_map_read(). A file that shrinks while it is mapped raises SIGBUS:
+ * only finished files are opened this way.
  */
 #ifndef PLUMB_BASE_MAP_H
 #define PLUMB_BASE_MAP_H

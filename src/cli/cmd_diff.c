@@ -84,10 +84,13 @@ static int compare(const char *path_a, const char *path_b,
     struct plumb_diff *diff = NULL;
     struct progress_bar bar;
     progress_begin(&bar);
+    /* The usual table shows nothing that a brief comparison leaves out. */
+    const bool brief = !arguments->json && !arguments->csv && !arguments->metrics.count;
     const struct plumb_diff_options options = {
         .compare = {.scan = {.threads = (int)arguments->threads, .progress = &bar.callbacks},
                     .rtol = arguments->rtol,
-                    .atol = arguments->atol},
+                    .atol = arguments->atol,
+                    .brief = brief},
         .map_path = arguments->map,
     };
     const bool failed = plumb_file_open(path_a, NULL, &a, &error) ||

@@ -42,8 +42,8 @@ PLUMB_AVX2_INLINE void add_half(struct sum_registers *r, int half, __m256d x, __
 {
     const __m256d d = _mm256_sub_pd(x, pivot);
     r->sum[half] = _mm256_add_pd(r->sum[half], d);
-    r->square[half] = _mm256_add_pd(r->square[half], _mm256_mul_pd(d, d));
-    r->absolute[half] = _mm256_add_pd(r->absolute[half], magnitude(x));
+    r->square[half] = _mm256_fmadd_pd(d, d, r->square[half]);
+    r->absolute[half] = add_by_fma(r->absolute[half], magnitude(x));
 }
 
 PLUMB_AVX2_INLINE void store_sums(const struct sum_registers *r, struct sum_lanes *lanes)
@@ -280,7 +280,9 @@ static bool has_f16c(void)
 
 const struct plumb_kernel *plumb_kernel_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && has_f16c() ? &avx2_kernel : NULL;
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()
+               ? &avx2_kernel
+               : NULL;
 }
 
 #else

@@ -53,7 +53,7 @@ static inline void sum_lane_add(struct sum_lanes *lanes, size_t lane, double x, 
 {
     const double d = x - pivot, magnitude = fabs(x);
     lanes->sum[lane] += d;
-    lanes->square[lane] += d * d;
+    lanes->square[lane] = fma(d, d, lanes->square[lane]);
     lanes->absolute[lane] += magnitude;
     lanes->min[lane] = lane_min(x, lanes->min[lane]);
     lanes->max[lane] = lane_max(x, lanes->max[lane]);
@@ -62,7 +62,7 @@ static inline void sum_lane_add(struct sum_lanes *lanes, size_t lane, double x, 
 
 /* What one pair adds to the sums. A pair that is not there adds zeros. */
 struct pair_terms {
-    double a, d, outward, relative;
+    double a, a_absolute, d, outward, relative;
 };
 
 /* `d` is b - a, given apart because integers can be subtracted exactly where doubles cannot. */
@@ -78,32 +78,41 @@ static inline struct pair_terms pair_terms_of(struct pair_lanes *lanes, size_t l
     lanes->max_b[lane] = lane_max(fabs(b), lanes->max_b[lane]);
     lanes->zero[lane] += zero;
     lanes->zero_reference[lane] += zero && d != 0;
-    lanes->close[lane] += error <= tolerance[0] * reference + tolerance[1];
-    lanes->within_1e3[lane] += relative < 1e-3;
-    lanes->within_5e3[lane] += relative < 5e-3;
-    return (struct pair_terms){a, d, zero ? 0 : signbit(a) ? -d : d, relative};
+    if (tolerance)
+        lanes->close[lane] += error <= fma(tolerance[0], reference, tolerance[1]);
+    lanes->within_1e3[lane] += error < 1e-3 * reference;
+    lanes->within_5e3[lane] += error < 5e-3 * reference;
+    const double outward = zero || !tolerance ? 0 : signbit(a) ? -d : d;
+    return (struct pair_terms){a, tolerance ? reference : 0, d, outward, relative};
 }
 
-/* Up to eight pairs: elements i and i + 4 are added to each other, then to lane i. That is
- * one step of the vector kernel, and halves its chains of dependent additions. */
+static inline void pair_lane_add(struct pair_lanes *lanes, size_t lane,
+                                 const struct pair_terms *terms)
+{
+    lanes->d_square[lane] = fma(terms->d, terms->d, lanes->d_square[lane]);
+    lanes->d_absolute[lane] += fabs(terms->d);
+    lanes->d_sum[lane] += terms->d;
+    lanes->d_outward[lane] += terms->outward;
+    lanes->d_a[lane] = fma(terms->d, terms->a, lanes->d_a[lane]);
+    lanes->a_square[lane] = fma(terms->a, terms->a, lanes->a_square[lane]);
+    lanes->a_absolute[lane] += terms->a_absolute;
+    lanes->relative[lane] += terms->relative;
+}
+
+/* Up to eight pairs, one step of the vector kernel: element i goes to lane i, then element
+ * i + 4. */
 static inline void pair_lanes_add(struct pair_lanes *lanes, const double *a, const double *b,
                                   const double *d, size_t count, const double *tolerance)
 {
     for (size_t i = 0; i < PAIR_LANES; i++) {
-        struct pair_terms x = {0, 0, 0, 0}, y = {0, 0, 0, 0};
+        struct pair_terms x = {0, 0, 0, 0, 0}, y = x;
         if (i < count)
             x = pair_terms_of(lanes, i, a[i], b[i], d[i], tolerance);
         if (i + PAIR_LANES < count)
             y = pair_terms_of(lanes, i, a[i + PAIR_LANES], b[i + PAIR_LANES], d[i + PAIR_LANES],
                               tolerance);
-        lanes->d_square[i] += x.d * x.d + y.d * y.d;
-        lanes->d_absolute[i] += fabs(x.d) + fabs(y.d);
-        lanes->d_sum[i] += x.d + y.d;
-        lanes->d_outward[i] += x.outward + y.outward;
-        lanes->d_a[i] += x.d * x.a + y.d * y.a;
-        lanes->a_square[i] += x.a * x.a + y.a * y.a;
-        lanes->a_absolute[i] += fabs(x.a) + fabs(y.a);
-        lanes->relative[i] += x.relative + y.relative;
+        pair_lane_add(lanes, i, &x);
+        pair_lane_add(lanes, i, &y);
     }
 }
 
@@ -154,8 +163,7 @@ static inline void sum_lanes_fold(const struct sum_lanes *lanes, struct plumb_bl
     sums->max += 0.0;
 }
 
-/* Where the reference is 0 the relative error was taken as 0; that counts as within only if
- * the other side is 0 too. */
+/* Two zeros are equal, so they are within, though 0 < 0 does not hold. */
 static inline void pair_lanes_fold(const struct pair_lanes *lanes,
                                    struct plumb_block_pair *pair)
 {
@@ -174,8 +182,9 @@ static inline void pair_lanes_fold(const struct pair_lanes *lanes,
     pair->close = fold_count4(lanes->close);
     pair->zero = fold_count4(lanes->zero);
     pair->zero_reference = fold_count4(lanes->zero_reference);
-    pair->within_1e3 = fold_count4(lanes->within_1e3) - pair->zero_reference;
-    pair->within_5e3 = fold_count4(lanes->within_5e3) - pair->zero_reference;
+    const uint64_t both_zero = pair->zero - pair->zero_reference;
+    pair->within_1e3 = fold_count4(lanes->within_1e3) + both_zero;
+    pair->within_5e3 = fold_count4(lanes->within_5e3) + both_zero;
 }
 
 #endif

@@ -6,6 +6,9 @@
 #include "base/threads.h"
 #include "model/scan_chunks.h"
 #include "model/scan_compare.h"
+#include "model/tensor.h"
+
+#include <math.h>
 
 enum { SMALLEST_RUN = 1024, MOST_RUNS = 65536 };
 
@@ -53,8 +56,8 @@ static enum plumb_status compare_chunk(void *context, size_t number, int worker,
 {
     const struct comparing *job = context;
     struct plumb_compare_state *state = &job->states[number];
-    void *left = plumb_scan_buffer(&job->buffers, worker, 0);
-    void *right = plumb_scan_buffer(&job->buffers, worker, 1);
+    void *buffer_a = plumb_scan_buffer(&job->buffers, worker, 0);
+    void *buffer_b = plumb_scan_buffer(&job->buffers, worker, 1);
     const size_t size_a = plumb_dtype_size(job->a->dtype),
                  size_b = plumb_dtype_size(job->b->dtype);
     const int64_t most = PLUMB_SCAN_BUFFER / (int64_t)(size_a > size_b ? size_a : size_b);
@@ -63,9 +66,10 @@ static enum plumb_status compare_chunk(void *context, size_t number, int worker,
     plumb_compare_begin(state);
     for (int64_t at = begin, n; at < end; at += n) {
         n = smaller(most, end - at);
-        enum plumb_status status = plumb_tensor_read(job->a, at, n, left, err);
+        const void *left = NULL, *right = NULL;
+        enum plumb_status status = plumb_tensor_values(job->a, at, n, buffer_a, &left, err);
         if (status == PLUMB_OK)
-            status = plumb_tensor_read(job->b, at, n, right, err);
+            status = plumb_tensor_values(job->b, at, n, buffer_b, &right, err);
         if (status)
             return status;
         plumb_compare_add(state, &job->task, left, right, at, (size_t)n);
@@ -127,6 +131,10 @@ static enum plumb_status run_comparison(struct comparing *job,
             plumb_compare_merge(&total, &job->states[i]);
         plumb_compare_finish(&total, comparison);
     }
+    if (status == PLUMB_OK && job->task.brief) {
+        comparison->close = 0;
+        comparison->bias_outward = comparison->mean_abs_a = (double)NAN;
+    }
     plumb_scan_buffers_free(&job->buffers);
     plumb_free(job->states);
     return status;
@@ -144,6 +152,7 @@ enum plumb_status plumb_scan_compare(const struct plumb_tensor *a, const struct 
     job.task = plumb_compare_task(a->dtype, b->dtype, options ? options->rtol : 0,
                                   options ? options->atol : 0);
     job.task.map = map;
+    job.task.brief = options && options->brief;
     return run_comparison(&job, options, comparison, err);
 }
 

@@ -27,7 +27,8 @@ struct block {
 struct plumb_compare_task plumb_compare_task(enum plumb_dtype dtype_a, enum plumb_dtype dtype_b,
                                              double rtol, double atol)
 {
-    struct plumb_compare_task task = {dtype_a, dtype_b, {rtol, atol}, NULL};
+    struct plumb_compare_task task = {
+        .dtype_a = dtype_a, .dtype_b = dtype_b, .tolerance = {rtol, atol}};
     if (rtol == 0 && atol == 0) {
         task.tolerance[0] = 1e-5;
         task.tolerance[1] = 1e-8;
@@ -43,6 +44,12 @@ void plumb_compare_begin(struct plumb_compare_state *state)
 static void add_wide(struct plumb_total *total, struct plumb_wide value)
 {
     plumb_total_add(total, value.value, value.exponent);
+}
+
+/* NULL for a brief comparison. */
+static const double *tolerance_of(const struct block *block)
+{
+    return block->task->brief ? NULL : block->task->tolerance;
 }
 
 static bool compares_integers(const struct block *block)
@@ -251,7 +258,7 @@ static void add_slowly(struct plumb_compare_state *state, const struct block *bl
     double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
     struct pair_lanes lanes = {.d_square = {0}};
     load_block(block, left, right, difference);
-    pair_lanes_add_all(&lanes, left, right, difference, block->n, block->task->tolerance);
+    pair_lanes_add_all(&lanes, left, right, difference, block->n, tolerance_of(block));
     pair_lanes_fold(&lanes, pair);
     if (compares_integers(block))
         add_sums(state, PLUMB_F64, left, right, block->n, pair);
@@ -267,6 +274,93 @@ static bool needs_slow(const struct block *block, enum plumb_dtype direct,
     return direct == PLUMB_F64 &&
            !(plumb_wide_is_ordinary(pair->max_a) && plumb_wide_is_ordinary(pair->max_b) &&
              plumb_wide_is_ordinary(pair->max_d));
+}
+
+/* Pairs whose bits differ, in order. */
+struct unequal {
+    size_t size, count;
+    unsigned char a[(PLUMB_BLOCK / 8 + 16) * sizeof(double)];
+    unsigned char b[(PLUMB_BLOCK / 8 + 16) * sizeof(double)];
+};
+
+/* The pairs of one word of eight bytes. */
+static void keep_word(struct unequal *kept, uint64_t x, uint64_t y)
+{
+    const unsigned bits = (unsigned)(8 * kept->size);
+    const uint64_t mask = UINT64_MAX >> (64 - bits);
+    for (unsigned shift = 0; shift < 64; shift += bits) {
+        const uint64_t left = x >> shift & mask, right = y >> shift & mask;
+        if (left == right)
+            continue;
+        memcpy(kept->a + kept->count * kept->size, &left, kept->size);
+        memcpy(kept->b + kept->count * kept->size, &right, kept->size);
+        kept->count++;
+    }
+}
+
+/* False as soon as more than about one pair in eight differs. */
+static bool keep_unequal(const struct block *block, struct unequal *kept)
+{
+    const size_t bytes = block->n * kept->size, whole = bytes / 8 * 8;
+    const size_t per_word = 8 / kept->size;
+    uint64_t x = 0, y = 0;
+    for (size_t at = 0; at < whole; at += 8) {
+        memcpy(&x, block->a + at, 8);
+        memcpy(&y, block->b + at, 8);
+        if (x == y)
+            continue;
+        if (kept->count > 8 + at / 8 * per_word / 8)
+            return false;
+        keep_word(kept, x, y);
+    }
+    x = y = 0;
+    memcpy(&x, block->a + whole, bytes - whole);
+    memcpy(&y, block->b + whole, bytes - whole);
+    keep_word(kept, x, y);
+    return true;
+}
+
+/* A block of which few pairs differ: those go through the kernel, and the others only have a
+ * norm. 16-bit results that differ by rounding are like this. False, and nothing added, if it
+ * is not such a block or needs a slower way. */
+static bool add_sparse(struct plumb_compare_state *state, const struct block *block)
+{
+    const enum plumb_dtype direct = block->part_a;
+    struct unequal kept;
+    kept.size = plumb_dtype_size(direct);
+    kept.count = 0;
+    if (!keep_unequal(block, &kept))
+        return false;
+    struct plumb_block_sums all;
+    struct plumb_block_pair pair;
+    const struct plumb_kernel *kernel = plumb_kernel();
+    const struct block few = {block->task, direct, direct, kept.a, kept.b, kept.count};
+    kernel->sums(direct, block->a, block->n, 0, &all);
+    kernel->pair(direct, kept.a, kept.b, kept.count, tolerance_of(block), &pair);
+    const double magnitude = lane_max(-all.min, all.max);
+    /* If the largest of A is among the few, the largest of the others is not known. */
+    if (!isfinite(all.absolute) || !isfinite(pair.max_b) || pair.max_a >= magnitude ||
+        !plumb_wide_is_ordinary(magnitude) || needs_slow(&few, direct, &pair))
+        return false;
+    const uint64_t equal = block->n - kept.count;
+    struct plumb_block_counts zeros = {0};
+    if (all.min_absolute == 0)
+        kernel->counts(direct, block->a, block->n, 0, (double)INFINITY, &zeros);
+    pair.a_square = all.square;
+    pair.a_absolute = all.absolute;
+    pair.max_a = magnitude;
+    pair.max_b = lane_max(magnitude, pair.max_b);
+    pair.close += equal;
+    pair.within_1e3 += equal;
+    pair.within_5e3 += equal;
+    pair.zero = zeros.zero;
+    add_sums(state, direct, block->a, block->b, block->n, &pair);
+    add_counts(state, &pair, block->n);
+    state->counts.equal += equal;
+    state->counts.bit_equal += equal;
+    state->counts.ulp[0] += equal;
+    add_equality(state, &few, NULL, NULL, false);
+    return true;
 }
 
 /* False, and nothing added, if some value is not finite. */
@@ -288,8 +382,10 @@ static bool add_finite(struct plumb_compare_state *state, const struct block *bl
         memcmp(block->a, block->b, block->n * plumb_dtype_size(block->part_a)) == 0 &&
         add_equal(state, block, direct, a))
         return true;
+    if (same_type && plumb_kernel_is_direct(block->part_a) && add_sparse(state, block))
+        return true;
     struct plumb_block_pair pair;
-    plumb_kernel()->pair(direct, a, b, block->n, block->task->tolerance, &pair);
+    plumb_kernel()->pair(direct, a, b, block->n, tolerance_of(block), &pair);
     if (isnan(pair.d_absolute) || !isfinite(pair.max_a) || !isfinite(pair.max_b))
         return false;
     const bool slow = needs_slow(block, direct, &pair);

@@ -17,6 +17,7 @@ struct plumb_compare_state {
 struct plumb_compare_task {
     enum plumb_dtype dtype_a, dtype_b;
     double tolerance[2];         /* relative, absolute */
+    bool brief;                  /* see plumb_compare_options */
     struct plumb_block_map *map; /* or NULL */
 };
 

@@ -106,17 +106,18 @@ static enum plumb_status sum_elements(const struct summing *job, size_t number, 
     part->crc = 0;
     for (uint64_t at = begin, n; at < end; at += n) {
         n = smaller(most, end - at);
+        const void *here = NULL;
         enum plumb_status status =
-            plumb_tensor_read(tensor, (int64_t)at, (int64_t)n, buffer, err);
+            plumb_tensor_values(tensor, (int64_t)at, (int64_t)n, buffer, &here, err);
         if (status)
             return status;
         if (job->parts_wanted & PLUMB_SUMMARY_STATS)
-            plumb_stats_add(&part->stats, plumb_dtype_part(tensor->dtype), buffer,
+            plumb_stats_add(&part->stats, plumb_dtype_part(tensor->dtype), here,
                             (size_t)n * values);
         if (job->parts_wanted & PLUMB_SUMMARY_FINGERPRINT)
-            part->fingerprint += plumb_fingerprint_part(at * size, buffer, (size_t)(n * size));
+            part->fingerprint += plumb_fingerprint_part(at * size, here, (size_t)(n * size));
         if (checks)
-            part->crc = plumb_crc32(part->crc, buffer, (size_t)(n * size));
+            part->crc = plumb_crc32(part->crc, here, (size_t)(n * size));
     }
     return PLUMB_OK;
 }

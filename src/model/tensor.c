@@ -138,3 +138,19 @@ enum plumb_status plumb_tensor_read(const struct plumb_tensor *tensor, int64_t f
         swap_elements(tensor, buffer, count);
     return status;
 }
+
+enum plumb_status plumb_tensor_values(const struct plumb_tensor *tensor, int64_t first,
+                                      int64_t count, void *buffer, const void **values,
+                                      struct plumb_error *err)
+{
+    const struct plumb_storage *storage = tensor->storage;
+    if (storage->piece_count != 1 || !plumb_tensor_is_plain(tensor)) {
+        *values = buffer;
+        return plumb_tensor_read(tensor, first, count, buffer, err);
+    }
+    const unsigned char *address = NULL;
+    enum plumb_status status = plumb_storage_address(storage, &address, err);
+    if (status == PLUMB_OK)
+        *values = address + tensor->offset + first * (int64_t)plumb_dtype_size(tensor->dtype);
+    return status;
+}

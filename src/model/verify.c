@@ -50,6 +50,24 @@ static uint64_t chunk_size(const struct stretch *stretch, size_t chunk)
     return left < VERIFY_CHUNK ? left : VERIFY_CHUNK;
 }
 
+/* Where the bytes lie if they are in one piece, else a copy of them. */
+static enum plumb_status get_bytes(const struct stretch *stretch, uint64_t at, size_t size,
+                                   void *buffer, const void **bytes, struct plumb_error *err)
+{
+    const unsigned char *address = NULL;
+    if (!stretch->storage) {
+        *bytes = stretch->map->base + stretch->offset + at;
+        return PLUMB_OK;
+    }
+    *bytes = buffer;
+    if (stretch->storage->piece_count != 1)
+        return plumb_storage_read(stretch->storage, at, size, buffer, err);
+    enum plumb_status status = plumb_storage_address(stretch->storage, &address, err);
+    if (status == PLUMB_OK)
+        *bytes = address + at;
+    return status;
+}
+
 static enum plumb_status run_chunk(void *context, size_t chunk, int worker,
                                    struct plumb_error *err)
 {
@@ -60,13 +78,11 @@ static enum plumb_status run_chunk(void *context, size_t chunk, int worker,
     uint32_t crc = 0;
     for (uint64_t left = chunk_size(stretch, chunk); left;) {
         const size_t part = left < PLUMB_SCAN_BUFFER ? (size_t)left : PLUMB_SCAN_BUFFER;
-        const enum plumb_status status =
-            stretch->storage
-                ? plumb_storage_read(stretch->storage, at, part, buffer, err)
-                : plumb_map_read(stretch->map, stretch->offset + at, part, buffer, err);
+        const void *bytes = NULL;
+        const enum plumb_status status = get_bytes(stretch, at, part, buffer, &bytes, err);
         if (status)
             return status;
-        crc = plumb_crc32(crc, buffer, part);
+        crc = plumb_crc32(crc, bytes, part);
         at += part;
         left -= part;
     }
