@@ -279,8 +279,8 @@ static bool needs_slow(const struct block *block, enum plumb_dtype direct,
 /* Pairs whose bits differ, in order. */
 struct unequal {
     size_t size, count;
-    unsigned char a[(PLUMB_BLOCK / 8 + 16) * sizeof(double)];
-    unsigned char b[(PLUMB_BLOCK / 8 + 16) * sizeof(double)];
+    unsigned char a[(PLUMB_BLOCK / 8 + 32) * sizeof(double)];
+    unsigned char b[(PLUMB_BLOCK / 8 + 32) * sizeof(double)];
 };
 
 /* The pairs of one word of eight bytes. */
@@ -298,25 +298,34 @@ static void keep_word(struct unequal *kept, uint64_t x, uint64_t y)
     }
 }
 
+enum { GROUP = 4 }; /* words looked at in one go: nearly all groups are equal */
+
+static bool group_is_equal(const uint64_t *x, const uint64_t *y)
+{
+    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
+}
+
 /* False as soon as more than about one pair in eight differs. */
 static bool keep_unequal(const struct block *block, struct unequal *kept)
 {
-    const size_t bytes = block->n * kept->size, whole = bytes / 8 * 8;
-    const size_t per_word = 8 / kept->size;
-    uint64_t x = 0, y = 0;
-    for (size_t at = 0; at < whole; at += 8) {
-        memcpy(&x, block->a + at, 8);
-        memcpy(&y, block->b + at, 8);
-        if (x == y)
+    const size_t bytes = block->n * kept->size, step = GROUP * sizeof(uint64_t);
+    for (size_t at = 0; at < bytes; at += step) {
+        uint64_t x[GROUP] = {0}, y[GROUP] = {0};
+        if (bytes - at >= step) {
+            memcpy(x, block->a + at, step);
+            memcpy(y, block->b + at, step);
+        } else {
+            memcpy(x, block->a + at, bytes - at);
+            memcpy(y, block->b + at, bytes - at);
+        }
+        if (group_is_equal(x, y))
             continue;
-        if (kept->count > 8 + at / 8 * per_word / 8)
+        if (kept->count > 8 + at / kept->size / 8)
             return false;
-        keep_word(kept, x, y);
+        for (int i = 0; i < GROUP; i++)
+            if (x[i] != y[i])
+                keep_word(kept, x[i], y[i]);
     }
-    x = y = 0;
-    memcpy(&x, block->a + whole, bytes - whole);
-    memcpy(&y, block->b + whole, bytes - whole);
-    keep_word(kept, x, y);
     return true;
 }
 
