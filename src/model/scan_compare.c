@@ -276,6 +276,12 @@ static bool needs_slow(const struct block *block, enum plumb_dtype direct,
              plumb_wide_is_ordinary(pair->max_d));
 }
 
+/* Extremes pass over a NaN, sums do not. */
+static bool is_finite(const struct plumb_block_pair *pair)
+{
+    return !isnan(pair->d_absolute) && isfinite(pair->max_a) && isfinite(pair->max_b);
+}
+
 /* Pairs whose bits differ, in order. */
 struct unequal {
     size_t size, count;
@@ -348,7 +354,7 @@ static bool add_sparse(struct plumb_compare_state *state, const struct block *bl
     kernel->pair(direct, kept.a, kept.b, kept.count, tolerance_of(block), &pair);
     const double magnitude = lane_max(-all.min, all.max);
     /* If the largest of A is among the few, the largest of the others is not known. */
-    if (!isfinite(all.absolute) || !isfinite(pair.max_b) || pair.max_a >= magnitude ||
+    if (!isfinite(all.absolute) || !is_finite(&pair) || pair.max_a >= magnitude ||
         !plumb_wide_is_ordinary(magnitude) || needs_slow(&few, direct, &pair))
         return false;
     const uint64_t equal = block->n - kept.count;
@@ -395,7 +401,7 @@ static bool add_finite(struct plumb_compare_state *state, const struct block *bl
         return true;
     struct plumb_block_pair pair;
     plumb_kernel()->pair(direct, a, b, block->n, tolerance_of(block), &pair);
-    if (isnan(pair.d_absolute) || !isfinite(pair.max_a) || !isfinite(pair.max_b))
+    if (!is_finite(&pair))
         return false;
     const bool slow = needs_slow(block, direct, &pair);
     if (slow)
