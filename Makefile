@@ -178,7 +178,7 @@ demo: setup ## find a planted difference between checkpoints, and where a run we
 	@scripts/demo.sh
 
 FAST_SUITES := style warnings unit golden docs property torture corpus
-FULL_SUITES := $(FAST_SUITES) tsan zlib examples install-test interop
+FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
 	@scripts/run-suites.sh $(FAST_SUITES)
