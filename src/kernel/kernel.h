@@ -65,6 +65,13 @@ struct plumb_kernel {
                      double *b_square, double *dot);
     /* Codes of sign and magnitude, 16, 32 or 64 bits wide. */
     void (*ulp)(int bits, const void *a, const void *b, size_t n, struct plumb_block_ulp *ulp);
+    /* Which elements of 2, 4 or 8 bytes differ in their bits: the indices, in order. Stops when
+     * there are more than `most`, and then returns more than that; `index` has room for
+     * PLUMB_BLOCK. */
+    size_t (*unequal)(size_t size, const void *a, const void *b, size_t n, size_t most,
+                      uint16_t *index);
+    /* How many floats of 2, 4 or 8 bytes are +0 or -0. */
+    uint64_t (*zeros)(size_t size, const void *x, size_t n);
     /* Sum of word[i] * multiplier[i] modulo 2^64 over n words. */
     uint64_t (*fingerprint)(const void *words, size_t n, const uint64_t *multipliers);
 };

@@ -268,6 +268,8 @@ static const struct plumb_kernel avx2_kernel = {
     .pair = plumb_avx2_pair,
     .products = products,
     .ulp = plumb_avx2_ulp,
+    .unequal = plumb_avx2_unequal,
+    .zeros = plumb_avx2_zeros,
     .fingerprint = fingerprint,
 };
 

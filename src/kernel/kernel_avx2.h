@@ -90,6 +90,9 @@ PLUMB_AVX2_INLINE __m256i count_if(__m256i counts, __m256d held)
 
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
                      const double *tolerance, struct plumb_block_pair *pair);
+size_t plumb_avx2_unequal(size_t size, const void *a, const void *b, size_t n, size_t most,
+                          uint16_t *index);
+uint64_t plumb_avx2_zeros(size_t size, const void *x, size_t n);
 void plumb_avx2_ulp(int bits, const void *a, const void *b, size_t n,
                     struct plumb_block_ulp *ulp);
 

@@ -104,6 +104,29 @@ static uint64_t fingerprint(const void *words, size_t n, const uint64_t *multipl
     return sum;
 }
 
+static size_t unequal(size_t size, const void *a, const void *b, size_t n, size_t most,
+                      uint16_t *index)
+{
+    const unsigned char *left = a, *right = b;
+    size_t count = 0;
+    for (size_t i = 0; i < n && count <= most; i++)
+        if (memcmp(left + i * size, right + i * size, size) != 0)
+            index[count++] = (uint16_t)i;
+    return count;
+}
+
+static uint64_t zeros(size_t size, const void *x, size_t n)
+{
+    const unsigned char *bytes = x;
+    uint64_t count = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t bits = 0;
+        memcpy(&bits, bytes + i * size, size);
+        count += bits << (64 - 8 * size) << 1 == 0;
+    }
+    return count;
+}
+
 static const struct plumb_kernel scalar_kernel = {
     .name = "scalar",
     .f16_from_f32 = f16_from_f32,
@@ -113,6 +136,8 @@ static const struct plumb_kernel scalar_kernel = {
     .pair = pair,
     .products = products,
     .ulp = ulp,
+    .unequal = unequal,
+    .zeros = zeros,
     .fingerprint = fingerprint,
 };
 

@@ -282,55 +282,25 @@ static bool is_finite(const struct plumb_block_pair *pair)
     return !isnan(pair->d_absolute) && isfinite(pair->max_a) && isfinite(pair->max_b);
 }
 
+enum { MOST_UNEQUAL = PLUMB_BLOCK / 8 }; /* above, going through all is as good */
+
 /* Pairs whose bits differ, in order. */
 struct unequal {
     size_t size, count;
-    unsigned char a[(PLUMB_BLOCK / 8 + 32) * sizeof(double)];
-    unsigned char b[(PLUMB_BLOCK / 8 + 32) * sizeof(double)];
+    unsigned char a[MOST_UNEQUAL * sizeof(double)], b[MOST_UNEQUAL * sizeof(double)];
 };
 
-/* The pairs of one word of eight bytes. */
-static void keep_word(struct unequal *kept, uint64_t x, uint64_t y)
-{
-    const unsigned bits = (unsigned)(8 * kept->size);
-    const uint64_t mask = UINT64_MAX >> (64 - bits);
-    for (unsigned shift = 0; shift < 64; shift += bits) {
-        const uint64_t left = x >> shift & mask, right = y >> shift & mask;
-        if (left == right)
-            continue;
-        memcpy(kept->a + kept->count * kept->size, &left, kept->size);
-        memcpy(kept->b + kept->count * kept->size, &right, kept->size);
-        kept->count++;
-    }
-}
-
-enum { GROUP = 4 }; /* words looked at in one go: nearly all groups are equal */
-
-static bool group_is_equal(const uint64_t *x, const uint64_t *y)
-{
-    return ((x[0] ^ y[0]) | (x[1] ^ y[1]) | (x[2] ^ y[2]) | (x[3] ^ y[3])) == 0;
-}
-
-/* False as soon as more than about one pair in eight differs. */
+/* False if they are too many. */
 static bool keep_unequal(const struct block *block, struct unequal *kept)
 {
-    const size_t bytes = block->n * kept->size, step = GROUP * sizeof(uint64_t);
-    for (size_t at = 0; at < bytes; at += step) {
-        uint64_t x[GROUP] = {0}, y[GROUP] = {0};
-        if (bytes - at >= step) {
-            memcpy(x, block->a + at, step);
-            memcpy(y, block->b + at, step);
-        } else {
-            memcpy(x, block->a + at, bytes - at);
-            memcpy(y, block->b + at, bytes - at);
-        }
-        if (group_is_equal(x, y))
-            continue;
-        if (kept->count > 8 + at / kept->size / 8)
-            return false;
-        for (int i = 0; i < GROUP; i++)
-            if (x[i] != y[i])
-                keep_word(kept, x[i], y[i]);
+    uint16_t index[PLUMB_BLOCK + 64];
+    const size_t most = block->n / 8, size = kept->size;
+    kept->count = plumb_kernel()->unequal(size, block->a, block->b, block->n, most, index);
+    if (kept->count > most)
+        return false;
+    for (size_t i = 0; i < kept->count; i++) {
+        memcpy(kept->a + i * size, block->a + index[i] * size, size);
+        memcpy(kept->b + i * size, block->b + index[i] * size, size);
     }
     return true;
 }
@@ -343,7 +313,6 @@ static bool add_sparse(struct plumb_compare_state *state, const struct block *bl
     const enum plumb_dtype direct = block->part_a;
     struct unequal kept;
     kept.size = plumb_dtype_size(direct);
-    kept.count = 0;
     if (!keep_unequal(block, &kept))
         return false;
     struct plumb_block_sums all;
@@ -358,9 +327,6 @@ static bool add_sparse(struct plumb_compare_state *state, const struct block *bl
         !plumb_wide_is_ordinary(magnitude) || needs_slow(&few, direct, &pair))
         return false;
     const uint64_t equal = block->n - kept.count;
-    struct plumb_block_counts zeros = {0};
-    if (all.min_absolute == 0)
-        kernel->counts(direct, block->a, block->n, 0, (double)INFINITY, &zeros);
     pair.a_square = all.square;
     pair.a_absolute = all.absolute;
     pair.max_a = magnitude;
@@ -368,7 +334,8 @@ static bool add_sparse(struct plumb_compare_state *state, const struct block *bl
     pair.close += equal;
     pair.within_1e3 += equal;
     pair.within_5e3 += equal;
-    pair.zero = zeros.zero;
+    if (all.min_absolute == 0)
+        pair.zero = kernel->zeros(kept.size, block->a, block->n);
     add_sums(state, direct, block->a, block->b, block->n, &pair);
     add_counts(state, &pair, block->n);
     state->counts.equal += equal;

@@ -97,6 +97,23 @@ static void fill(enum plumb_dtype dtype, unsigned char *to, const unsigned char 
 
 /* ---- block kernels side by side ------------------------------------------------------- */
 
+static void compare_bits(const struct plumb_kernel *one, const struct plumb_kernel *two,
+                         size_t size, const void *a, const void *b, size_t n)
+{
+    uint16_t index[2][PLUMB_BLOCK + 64];
+    assert_int_equal(one->zeros(size, a, n), two->zeros(size, a, n));
+    for (size_t most = 0; most <= n; most += n / 4 + 1) {
+        const size_t found = one->unequal(size, a, b, n, most, index[0]);
+        const size_t again = two->unequal(size, a, b, n, most, index[1]);
+        if (found <= most) {
+            assert_int_equal(found, again);
+            assert_memory_equal(index[0], index[1], found * sizeof *index[0]);
+        } else {
+            assert_true(again > most);
+        }
+    }
+}
+
 static void compare_block(enum plumb_dtype direct, const void *a, const void *b, size_t n)
 {
     const struct plumb_kernel *one = plumb_kernel_scalar(), *two = plumb_kernel_avx2();
@@ -119,6 +136,7 @@ static void compare_block(enum plumb_dtype direct, const void *a, const void *b,
         if (isfinite(pair[0].d_absolute) && isfinite(pair[0].a_square))
             assert_memory_equal(&pair[0], &pair[1], sizeof pair[0]);
     }
+    compare_bits(one, two, plumb_dtype_size(direct), a, b, n);
     double products[4];
     one->products(direct, a, b, n, &products[0], &products[1]);
     two->products(direct, a, b, n, &products[2], &products[3]);
