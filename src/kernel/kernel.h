@@ -28,6 +28,12 @@ struct plumb_block_counts {
     uint64_t zero, below, at; /* |x| == 0, 0 < |x| < low, |x| >= high */
 };
 
+struct plumb_block_norm {
+    double square;       /* sum of x * x, the bits that `sums` gives with a pivot of 0 */
+    double max_absolute; /* where all values are finite */
+    uint64_t zero;
+};
+
 struct plumb_block_pair {
     double d_square, d_absolute, d_sum; /* d = b - a */
     double d_outward;                   /* sum of d * sign(a) */
@@ -70,8 +76,8 @@ struct plumb_kernel {
      * PLUMB_BLOCK. */
     size_t (*unequal)(size_t size, const void *a, const void *b, size_t n, size_t most,
                       uint16_t *index);
-    /* How many floats of 2, 4 or 8 bytes are +0 or -0. */
-    uint64_t (*zeros)(size_t size, const void *x, size_t n);
+    void (*norm)(enum plumb_dtype direct, const void *x, size_t n,
+                 struct plumb_block_norm *norm);
     /* Sum of word[i] * multiplier[i] modulo 2^64 over n words. */
     uint64_t (*fingerprint)(const void *words, size_t n, const uint64_t *multipliers);
 };

@@ -269,7 +269,7 @@ static const struct plumb_kernel avx2_kernel = {
     .products = products,
     .ulp = plumb_avx2_ulp,
     .unequal = plumb_avx2_unequal,
-    .zeros = plumb_avx2_zeros,
+    .norm = plumb_avx2_norm,
     .fingerprint = fingerprint,
 };
 

@@ -92,7 +92,8 @@ void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size
                      const double *tolerance, struct plumb_block_pair *pair);
 size_t plumb_avx2_unequal(size_t size, const void *a, const void *b, size_t n, size_t most,
                           uint16_t *index);
-uint64_t plumb_avx2_zeros(size_t size, const void *x, size_t n);
+void plumb_avx2_norm(enum plumb_dtype direct, const void *x, size_t n,
+                     struct plumb_block_norm *norm);
 void plumb_avx2_ulp(int bits, const void *a, const void *b, size_t n,
                     struct plumb_block_ulp *ulp);
 

@@ -115,16 +115,18 @@ static size_t unequal(size_t size, const void *a, const void *b, size_t n, size_
     return count;
 }
 
-static uint64_t zeros(size_t size, const void *x, size_t n)
+static void norm(enum plumb_dtype direct, const void *x, size_t n,
+                 struct plumb_block_norm *result)
 {
-    const unsigned char *bytes = x;
-    uint64_t count = 0;
+    double values[PLUMB_BLOCK], lanes[SUM_LANES] = {0};
+    *result = (struct plumb_block_norm){0};
+    plumb_widen(direct, x, n, values);
     for (size_t i = 0; i < n; i++) {
-        uint64_t bits = 0;
-        memcpy(&bits, bytes + i * size, size);
-        count += bits << (64 - 8 * size) << 1 == 0;
+        lanes[i % SUM_LANES] = fma(values[i], values[i], lanes[i % SUM_LANES]);
+        result->zero += values[i] == 0;
+        result->max_absolute = lane_max(fabs(values[i]), result->max_absolute);
     }
-    return count;
+    result->square = fold_sum8(lanes);
 }
 
 static const struct plumb_kernel scalar_kernel = {
@@ -137,7 +139,7 @@ static const struct plumb_kernel scalar_kernel = {
     .products = products,
     .ulp = ulp,
     .unequal = unequal,
-    .zeros = zeros,
+    .norm = norm,
     .fingerprint = fingerprint,
 };
 

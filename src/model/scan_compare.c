@@ -290,19 +290,41 @@ struct unequal {
     unsigned char a[MOST_UNEQUAL * sizeof(double)], b[MOST_UNEQUAL * sizeof(double)];
 };
 
+static void copy_elements(size_t size, const unsigned char *from, const uint16_t *index,
+                          size_t count, unsigned char *to)
+{
+    if (size == 2) /* the common case, as single moves */
+        for (size_t i = 0; i < count; i++)
+            memcpy(to + i * 2, from + index[i] * 2, 2);
+    else
+        for (size_t i = 0; i < count; i++)
+            memcpy(to + i * size, from + index[i] * size, size);
+}
+
 /* False if they are too many. */
 static bool keep_unequal(const struct block *block, struct unequal *kept)
 {
+    enum { FIRST = 64 }; /* if a quarter of these differ, the rest is not worth a look */
     uint16_t index[PLUMB_BLOCK + 64];
     const size_t most = block->n / 8, size = kept->size;
+    const size_t first = block->n < FIRST ? block->n : FIRST;
+    if (plumb_kernel()->unequal(size, block->a, block->b, first, FIRST / 4, index) > FIRST / 4)
+        return false;
     kept->count = plumb_kernel()->unequal(size, block->a, block->b, block->n, most, index);
     if (kept->count > most)
         return false;
-    for (size_t i = 0; i < kept->count; i++) {
-        memcpy(kept->a + i * size, block->a + index[i] * size, size);
-        memcpy(kept->b + i * size, block->b + index[i] * size, size);
-    }
+    copy_elements(size, block->a, index, kept->count, kept->a);
+    copy_elements(size, block->b, index, kept->count, kept->b);
     return true;
+}
+
+/* Of A; not needed for a brief comparison. */
+static double sum_of_magnitudes(const struct block *block)
+{
+    struct plumb_block_sums sums = {0};
+    if (!block->task->brief)
+        plumb_kernel()->sums(block->part_a, block->a, block->n, 0, &sums);
+    return sums.absolute;
 }
 
 /* A block of which few pairs differ: those go through the kernel, and the others only have a
@@ -315,27 +337,26 @@ static bool add_sparse(struct plumb_compare_state *state, const struct block *bl
     kept.size = plumb_dtype_size(direct);
     if (!keep_unequal(block, &kept))
         return false;
-    struct plumb_block_sums all;
+    struct plumb_block_norm norm;
     struct plumb_block_pair pair;
     const struct plumb_kernel *kernel = plumb_kernel();
     const struct block few = {block->task, direct, direct, kept.a, kept.b, kept.count};
-    kernel->sums(direct, block->a, block->n, 0, &all);
+    kernel->norm(direct, block->a, block->n, &norm);
     kernel->pair(direct, kept.a, kept.b, kept.count, tolerance_of(block), &pair);
-    const double magnitude = lane_max(-all.min, all.max);
+    const double magnitude = norm.max_absolute;
     /* If the largest of A is among the few, the largest of the others is not known. */
-    if (!isfinite(all.absolute) || !is_finite(&pair) || pair.max_a >= magnitude ||
+    if (!isfinite(norm.square) || !is_finite(&pair) || pair.max_a >= magnitude ||
         !plumb_wide_is_ordinary(magnitude) || needs_slow(&few, direct, &pair))
         return false;
     const uint64_t equal = block->n - kept.count;
-    pair.a_square = all.square;
-    pair.a_absolute = all.absolute;
+    pair.a_square = norm.square;
+    pair.a_absolute = sum_of_magnitudes(block);
     pair.max_a = magnitude;
     pair.max_b = lane_max(magnitude, pair.max_b);
     pair.close += equal;
     pair.within_1e3 += equal;
     pair.within_5e3 += equal;
-    if (all.min_absolute == 0)
-        pair.zero = kernel->zeros(kept.size, block->a, block->n);
+    pair.zero = norm.zero;
     add_sums(state, direct, block->a, block->b, block->n, &pair);
     add_counts(state, &pair, block->n);
     state->counts.equal += equal;
