@@ -104,7 +104,7 @@ enum plumb_status plumb_pickle_pop_mark(struct pickle_machine *machine,
     if (!machine->mark_count)
         return plumb_pickle_fail(machine, PLUMB_DAMAGED, "needs a mark and there is none");
     const size_t mark = machine->marks[--machine->mark_count];
-    *items = machine->stack + mark;
+    *items = machine->stack ? machine->stack + mark : NULL; /* nothing was pushed yet */
     *count = machine->stack_size - mark;
     machine->stack_size = mark;
     return PLUMB_OK;
