@@ -57,9 +57,15 @@ static inline const char *exercise_tensor(const struct plumb_tensor *tensor, con
     if (tensor->rank < 0 || tensor->rank > PLUMB_MAX_RANK || tensor->dtype >= PLUMB_DTYPE_COUNT)
         return "rank or dtype out of range";
     int64_t count = 1;
-    for (int i = 0; i < tensor->rank; i++)
-        if (tensor->shape[i] < 0 || __builtin_mul_overflow(count, tensor->shape[i], &count))
-            return "the shape is negative or overflows";
+    for (int i = 0; i < tensor->rank; i++) {
+        if (tensor->shape[i] < 0)
+            return "the shape is negative";
+        if (tensor->shape[i] == 0)
+            count = 0; /* then the others may be anything */
+    }
+    for (int i = 0; i < tensor->rank && count; i++)
+        if (__builtin_mul_overflow(count, tensor->shape[i], &count))
+            return "the shape overflows";
     if (count != tensor->count)
         return "the count is not the product of the shape";
     const int64_t piece = count < 4096 ? count : 4096;
