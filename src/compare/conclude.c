@@ -35,10 +35,11 @@ static void name_worst(const struct plumb_diff *diff, size_t count, char *text, 
     size_t at = 0;
     for (size_t i = 0; i < count && i < SUMMARY_NAMES && at < size; i++) {
         const struct plumb_pair *pair = &diff->pairs[i];
-        const char *what =
-            pair->shape_differs ? "shape" : plumb_pattern_name(pair->judgement.pattern);
-        at += (size_t)snprintf(text + at, size - at, "%s%.120s (%s)", i ? ", " : "",
-                               pair->b->name, what);
+        const enum plumb_pattern pattern = pair->judgement.pattern;
+        at += (size_t)snprintf(text + at, size - at, "%s%.120s", i ? ", " : "", pair->b->name);
+        if (at < size && (pair->shape_differs || pattern))
+            at += (size_t)snprintf(text + at, size - at, " (%s)",
+                                   pair->shape_differs ? "shape" : plumb_pattern_name(pattern));
     }
     if (count > SUMMARY_NAMES && at < size)
         (void)snprintf(text + at, size - at, " and %zu more", count - SUMMARY_NAMES);
@@ -157,6 +158,9 @@ static const struct advice advice[] = {
     {PLUMB_PATTERN_LOW_ACCUMULATION, "sums were kept in a type with too few bits",
      "accumulate in fp32 (allow_*_reduced_precision off, or another matmul precision)",
      "run the op once with fp32 accumulation and compare"},
+    {PLUMB_PATTERN_NONE, "another formula for the same function, or a less exact kernel",
+     "use the same variant on both sides: GELU exact or tanh, the same epsilon, no fast math",
+     "compare what goes into the op: if that agrees, the op is the difference"},
     {PLUMB_PATTERN_EVERYWHERE, "other training state, data, seed or formula",
      "compare configuration, data order and the step at which the files were saved",
      "compare the two at the first step they were saved"},
