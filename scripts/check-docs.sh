@@ -10,6 +10,7 @@ export PATH=$root/build/san:$PATH LC_ALL=C.UTF-8 TERM=dumb
 unset PLUMB_CPU COLUMNS
 
 work=build/golden/docs
+mkdir -p build/golden
 passed=0
 failed=0
 
@@ -65,5 +66,9 @@ for page in docs/*.md; do
             !inside { print }' "$page" >build/golden/page && cp build/golden/page "$page"
     fi
 done
+if [ "$passed" -eq 0 ] && [ -z "$update" ]; then
+    echo "FAILED docs: no command was run"
+    failed=$((failed + 1))
+fi
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]
