@@ -542,6 +542,37 @@ PLUMB_API void plumb_record_leave(struct plumb_recorder *recorder);
 PLUMB_API void plumb_record_tensor(struct plumb_recorder *recorder, const char *slot,
                                    enum plumb_dtype dtype, int rank, const int64_t *shape,
                                    const void *values);
+/* ---- for callers that record thousands of tensors a step ---- */
+
+/* A place that is entered at every step: looked up once, then entered without its names. It is the
+ * recorder's and lives as long as that; any thread may use it. NULL if there is no recorder, or no
+ * more room for places: entering that is allowed, and what is recorded there is dropped and
+ * counted. */
+struct plumb_place;
+PLUMB_API struct plumb_place *plumb_record_place(struct plumb_recorder *recorder,
+                                                 enum plumb_phase phase, const char *module,
+                                                 const char *op);
+PLUMB_API void plumb_record_enter_place(struct plumb_recorder *recorder,
+                                        struct plumb_place *place, int call);
+
+/* What the values of a tensor come to. It is the caller's: zeroed, it is filled when the tensor is
+ * recorded for the first time; or the caller computed it elsewhere, on a device. */
+struct plumb_known {
+    bool known;           /* what follows is so */
+    bool has_stats;       /* without them: .stats.count alone */
+    uint64_t fingerprint; /* of plumb_values_fingerprint() */
+    int64_t element;      /* first not finite, else first at the type's largest value; or -1 */
+    struct plumb_stats stats;
+};
+/* plumb_record_tensor() for a tensor that is recorded more than once, as one op's output is the
+ * next one's input. With `known->known` the caller vouches that the values are still the same:
+ * they are not looked at, and may be NULL, in which case they are not saved either. Without, this
+ * computes and fills `known`. Whoever changes the values sets `known->known` to false. A call
+ * that records nothing, because of the step or the level, leaves `known` as it is. */
+PLUMB_API void plumb_record_known(struct plumb_recorder *recorder, const char *slot,
+                                  enum plumb_dtype dtype, int rank, const int64_t *shape,
+                                  const void *values, struct plumb_known *known);
+
 PLUMB_API void plumb_record_series(struct plumb_recorder *recorder, const char *name,
                                    int64_t step, double value);
 /* Times are of plumb_record_now(). Tracks form a tree by '/': "host/loader/worker0". */

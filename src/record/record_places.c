@@ -1,7 +1,6 @@
 /* record_places.c - the ops that are entered: known ones by name, and each thread's stack. */
 #include "record/recorder_state.h"
 
-#include "base/error.h"
 #include "base/memory.h"
 
 #include <stdio.h>
@@ -9,148 +8,202 @@
 
 enum {
     DEEPEST = 64,
-    MOST_OPS = 1 << 15, /* different ops; tensors of further ones are dropped and counted */
+    MOST_PLACES = 1 << 15, /* tensors of further ones are dropped and counted */
+    LONGEST_KEY = 1024,
+    PLACES_SHARE = 4, /* the part of the memory that places may take: a quarter */
+    PLACE_OVERHEAD = 64,
 };
 
-struct place {
-    uint64_t serial; /* of the recorder */
-    struct plumb_recorded_op *op;
-    int call;
-    int64_t begin_ns;
-};
-
-static _Thread_local struct place places[DEEPEST];
+static _Thread_local struct plumb_visit visits[DEEPEST];
 static _Thread_local int depth;
 
-static void stop_for_memory(struct plumb_recorder *recorder)
+/* ---- places, with the lock held ------------------------------------------------------------- */
+
+static bool has_room(const struct plumb_recorder *recorder, size_t bytes)
 {
-    struct plumb_error error;
-    (void)plumb_fail_memory(&error);
-    plumb_recorder_stop(recorder, &error);
+    return recorder->place_arena.allocated + bytes <= recorder->limit / PLACES_SHARE;
 }
 
-static struct plumb_recorded_op *add_op(struct plumb_recorder *recorder, const char *key,
-                                        enum plumb_phase phase, const char *module,
-                                        const char *name)
+void *plumb_recorder_keep(struct plumb_recorder *recorder, size_t size)
 {
-    if (recorder->op_count == MOST_OPS)
-        return NULL;
-    if (recorder->op_count == recorder->op_capacity) {
-        const size_t larger = recorder->op_capacity ? recorder->op_capacity * 2 : 64;
-        void *ops = plumb_realloc_array(recorder->ops, larger, sizeof *recorder->ops);
-        if (!ops)
-            return NULL;
-        recorder->ops = ops;
-        recorder->op_capacity = larger;
-    }
-    struct plumb_arena *arena = &recorder->op_arena;
-    struct plumb_recorded_op *op = plumb_arena_alloc(arena, 1, sizeof *op);
+    const size_t before = recorder->place_arena.allocated;
+    void *memory =
+        has_room(recorder, size) ? plumb_arena_alloc(&recorder->place_arena, 1, size) : NULL;
+    recorder->used += recorder->place_arena.allocated - before;
+    return memory;
+}
+
+static bool grow_places(struct plumb_recorder *recorder)
+{
+    if (recorder->place_count < recorder->place_capacity)
+        return true;
+    const size_t larger = recorder->place_capacity ? recorder->place_capacity * 2 : 64;
+    void *places = plumb_realloc_array(recorder->places, larger, sizeof *recorder->places);
+    if (!places)
+        return false;
+    recorder->places = places;
+    recorder->place_capacity = larger;
+    return true;
+}
+
+static struct plumb_place *make_place(struct plumb_recorder *recorder, const char *key,
+                                      enum plumb_phase phase, const char *module,
+                                      const char *name)
+{
+    struct plumb_arena *arena = &recorder->place_arena;
+    struct plumb_place *place = plumb_arena_alloc(arena, 1, sizeof *place);
     const char *kept = plumb_arena_text(arena, key, strlen(key));
-    if (!op || !kept)
+    if (!place || !kept)
         return NULL;
-    *op = (struct plumb_recorded_op){
+    *place = (struct plumb_place){
         .module = plumb_arena_text(arena, module, strlen(module)),
         .name = plumb_arena_text(arena, name, strlen(name)),
         .label = plumb_arena_printf(arena, "%s%s%s", module, *module ? "." : "", name),
         .phase = phase,
         .step = INT64_MIN,
     };
-    if (!op->module || !op->name || !op->label ||
-        !plumb_table_put(&recorder->op_names, kept, recorder->op_count))
-        return NULL;
-    recorder->ops[recorder->op_count++] = op;
-    return op;
+    const bool made = place->module && place->name && place->label && grow_places(recorder) &&
+                      plumb_table_put(&recorder->place_names, kept, recorder->place_count);
+    return made ? place : NULL;
 }
 
-static struct plumb_recorded_op *find_op(struct plumb_recorder *recorder,
-                                         enum plumb_phase phase, const char *module,
-                                         const char *name)
+static struct plumb_place *add_place(struct plumb_recorder *recorder, const char *key,
+                                     enum plumb_phase phase, const char *module,
+                                     const char *name)
 {
-    char key[1024];
+    const size_t bytes = sizeof(struct plumb_place) + 3 * strlen(key) + PLACE_OVERHEAD;
+    if (recorder->place_count == MOST_PLACES || !has_room(recorder, bytes))
+        return NULL;
+    const size_t before = recorder->place_arena.allocated;
+    struct plumb_place *place = make_place(recorder, key, phase, module, name);
+    recorder->used += recorder->place_arena.allocated - before;
+    if (place)
+        recorder->places[recorder->place_count++] = place;
+    else
+        plumb_recorder_stop_for_memory(recorder);
+    return place;
+}
+
+/* NULL if it cannot be kept. */
+static struct plumb_place *find_place(struct plumb_recorder *recorder, enum plumb_phase phase,
+                                      const char *module, const char *name)
+{
+    char key[LONGEST_KEY];
     size_t index = 0;
-    const int length = snprintf(key, sizeof key, "%d\x1f%s\x1f%s", (int)phase, module, name);
+    if (recorder->stopped || !name || (unsigned)phase >= PLUMB_PHASE_COUNT)
+        return NULL;
+    const int length =
+        snprintf(key, sizeof key, "%d\x1f%s\x1f%s", (int)phase, module ? module : "", name);
     if (length < 0 || (size_t)length >= sizeof key)
         return NULL;
-    if (plumb_table_get(&recorder->op_names, key, &index))
-        return recorder->ops[index];
-    struct plumb_recorded_op *op = add_op(recorder, key, phase, module, name);
-    if (!op && recorder->op_count < MOST_OPS)
-        stop_for_memory(recorder);
-    return op;
+    if (plumb_table_get(&recorder->place_names, key, &index))
+        return recorder->places[index];
+    return add_place(recorder, key, phase, module ? module : "", name);
+}
+
+/* ---- entering ------------------------------------------------------------------------------- */
+
+static void enter(struct plumb_recorder *recorder, struct plumb_place *place, int call,
+                  int64_t now)
+{
+    int number = call;
+    if (place && call < 0) {
+        if (place->step != recorder->step)
+            place->calls = 0;
+        place->step = recorder->step;
+        number = place->calls++;
+    }
+    if (place)
+        plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_ENTER, recorder->step, now,
+                          place->phase, number, place->label);
+    visits[depth++] = (struct plumb_visit){
+        .serial = recorder->serial, .place = place, .call = number, .begin_ns = now};
 }
 
 void plumb_record_enter(struct plumb_recorder *recorder, enum plumb_phase phase,
-                        const char *module, const char *op_name, int call)
+                        const char *module, const char *op, int call)
 {
     if (!plumb_recorder_wants(recorder, WANTS_SPANS) || depth == DEEPEST)
         return;
     const int64_t now = plumb_record_now();
-    const bool sound = op_name && (unsigned)phase < PLUMB_PHASE_COUNT;
     (void)pthread_mutex_lock(&recorder->lock);
-    struct plumb_recorded_op *op = sound && !recorder->stopped
-                                       ? find_op(recorder, phase, module ? module : "", op_name)
-                                       : NULL;
-    int number = call;
-    if (op && call < 0) {
-        if (op->step != recorder->step)
-            op->calls = 0;
-        op->step = recorder->step;
-        number = op->calls++;
-    }
-    if (op)
-        plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_ENTER, recorder->step, now, op->phase,
-                          number, op->label);
+    enter(recorder, find_place(recorder, phase, module, op), call, now);
     (void)pthread_mutex_unlock(&recorder->lock);
-    places[depth++] = (struct place){recorder->serial, op, number, now};
 }
 
-/* The innermost place of this recorder in this thread; -1 if there is none. */
-static int find_place(const struct plumb_recorder *recorder)
+struct plumb_place *plumb_record_place(struct plumb_recorder *recorder, enum plumb_phase phase,
+                                       const char *module, const char *op)
+{
+    if (!plumb_recorder_wants(recorder, WANTS_SERIES))
+        return NULL;
+    (void)pthread_mutex_lock(&recorder->lock);
+    struct plumb_place *place = find_place(recorder, phase, module, op);
+    (void)pthread_mutex_unlock(&recorder->lock);
+    return place;
+}
+
+void plumb_record_enter_place(struct plumb_recorder *recorder, struct plumb_place *place,
+                              int call)
+{
+    if (!plumb_recorder_wants(recorder, WANTS_SPANS) || depth == DEEPEST)
+        return;
+    const int64_t now = plumb_record_now();
+    (void)pthread_mutex_lock(&recorder->lock);
+    enter(recorder, place, call, now);
+    (void)pthread_mutex_unlock(&recorder->lock);
+}
+
+struct plumb_visit *plumb_recorder_visit(const struct plumb_recorder *recorder)
 {
     int i = depth - 1;
-    while (i >= 0 && places[i].serial != recorder->serial)
+    while (i >= 0 && visits[i].serial != recorder->serial)
         i--;
-    return i;
+    return i < 0 ? NULL : &visits[i];
 }
 
-bool plumb_recorder_place(const struct plumb_recorder *recorder, struct plumb_recorded_op **op,
-                          int *call)
+/* ---- leaving -------------------------------------------------------------------------------- */
+
+static bool name_span(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                      struct plumb_place *place, struct plumb_block_span *row)
 {
-    const int i = find_place(recorder);
-    *op = i < 0 ? NULL : places[i].op;
-    *call = i < 0 ? 0 : places[i].call;
-    return i < 0 || *op;
+    if (place->span_serial != batch->serial) {
+        if (!plumb_recorder_name(recorder, batch, "ops", &place->track_id) ||
+            !plumb_recorder_name(recorder, batch, place->label, &place->label_id))
+            return false;
+        place->span_serial = batch->serial;
+    }
+    row->track = place->track_id;
+    row->name = place->label_id;
+    return true;
 }
 
-static void add_span(struct plumb_recorder *recorder, const struct place *place, int64_t now)
+static void add_span(struct plumb_recorder *recorder, const struct plumb_visit *visit,
+                     int64_t now)
 {
     struct plumb_batch *batch = plumb_recorder_batch(recorder, PLUMB_BLOCK_SPANS, SHARE_SPANS);
     struct plumb_block_span row = {
-        .step = recorder->step, .begin_ns = place->begin_ns, .end_ns = now};
+        .step = recorder->step, .begin_ns = visit->begin_ns, .end_ns = now};
     if (!batch)
         recorder->dropped.spans += !recorder->stopped;
-    else if (plumb_recorder_name(recorder, batch, "ops", &row.track) &&
-             plumb_recorder_name(recorder, batch, place->op->label, &row.name))
+    else if (name_span(recorder, batch, visit->place, &row))
         plumb_batch_add(batch, &row);
 }
 
 void plumb_record_leave(struct plumb_recorder *recorder)
 {
-    if (!recorder || !depth)
+    struct plumb_visit *innermost = recorder && depth ? plumb_recorder_visit(recorder) : NULL;
+    if (!innermost)
         return;
-    const int i = find_place(recorder);
-    if (i < 0)
-        return;
-    const struct place place = places[i];
+    const struct plumb_visit visit = *innermost;
     depth--;
-    memmove(&places[i], &places[i + 1], (size_t)(depth - i) * sizeof *places);
-    if (!place.op || !plumb_recorder_wants(recorder, WANTS_SPANS))
+    memmove(innermost, innermost + 1, (size_t)(visits + depth - innermost) * sizeof *visits);
+    if (!visit.place || !plumb_recorder_wants(recorder, WANTS_SPANS))
         return;
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
     plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_LEAVE, recorder->step, now,
-                      place.op->phase, place.call, place.op->label);
+                      visit.place->phase, visit.call, visit.place->label);
     if (recorder->level == PLUMB_LEVEL_OP)
-        add_span(recorder, &place, now);
+        add_span(recorder, &visit, now);
     (void)pthread_mutex_unlock(&recorder->lock);
 }

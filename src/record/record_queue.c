@@ -52,6 +52,13 @@ void plumb_recorder_stop(struct plumb_recorder *recorder, const struct plumb_err
     (void)pthread_cond_broadcast(&recorder->room);
 }
 
+void plumb_recorder_stop_for_memory(struct plumb_recorder *recorder)
+{
+    struct plumb_error error;
+    (void)plumb_fail_memory(&error);
+    plumb_recorder_stop(recorder, &error);
+}
+
 /* ---- writing, without the lock ---------------------------------------------------------- */
 
 static enum plumb_status write_item(struct plumb_recorder *recorder,
@@ -200,9 +207,7 @@ static void seal(struct plumb_recorder *recorder, unsigned kind)
         return;
     struct plumb_item *item = plumb_alloc_array(1, sizeof *item);
     if (!item) {
-        struct plumb_error error;
-        (void)plumb_fail_memory(&error);
-        plumb_recorder_stop(recorder, &error);
+        plumb_recorder_stop_for_memory(recorder);
         return;
     }
     item->batch = batch;
@@ -272,9 +277,7 @@ struct plumb_batch *plumb_recorder_batch(struct plumb_recorder *recorder, unsign
     if (!batch)
         batch = plumb_batch_new(kind);
     if (!batch) {
-        struct plumb_error error;
-        (void)plumb_fail_memory(&error);
-        plumb_recorder_stop(recorder, &error);
+        plumb_recorder_stop_for_memory(recorder);
         return NULL;
     }
     plumb_batch_begin(batch, ++recorder->batch_serial);
@@ -291,8 +294,6 @@ bool plumb_recorder_name(struct plumb_recorder *recorder, struct plumb_batch *ba
         recorder->used += batch->bytes - before;
         return true;
     }
-    struct plumb_error error;
-    (void)plumb_fail_memory(&error);
-    plumb_recorder_stop(recorder, &error);
+    plumb_recorder_stop_for_memory(recorder);
     return false;
 }

@@ -243,9 +243,9 @@ static void free_recorder(struct plumb_recorder *recorder)
         (void)pthread_mutex_destroy(&recorder->lock);
     }
     plumb_flight_close(&recorder->flight);
-    plumb_table_release(&recorder->op_names);
-    plumb_arena_release(&recorder->op_arena);
-    plumb_free(recorder->ops);
+    plumb_table_release(&recorder->place_names);
+    plumb_arena_release(&recorder->place_arena);
+    plumb_free(recorder->places);
     plumb_free(recorder->path);
     plumb_free(recorder->directory);
     plumb_free(recorder->framework);

@@ -22,14 +22,38 @@ enum {
     WANTS_TENSORS = 4 /* and the level says so */
 };
 
-/* An op that was entered at least once. */
-struct plumb_recorded_op {
+enum { PLUMB_PLACE_TENSORS = 8, PLUMB_USUAL_SLOT = 40, PLUMB_USUAL_RANK = 6 };
+
+/* The tensor that is usually the n-th to be recorded at a place, and its texts in a batch. */
+struct plumb_usual_tensor {
+    uint64_t serial; /* of the batch that the ids belong to; 0: none */
+    uint32_t slot_id, dtype_id, shape_id;
+    enum plumb_dtype dtype;
+    int rank;
+    int64_t shape[PLUMB_USUAL_RANK];
+    char slot[PLUMB_USUAL_SLOT];
+};
+
+/* An op that was entered or asked for at least once. */
+struct plumb_place {
     const char *module, *name, *label; /* label: module.name */
     enum plumb_phase phase;
     int64_t step; /* of the last call, and how many there were in that step */
     int calls;
-    uint64_t serial; /* of the batch that the two ids belong to */
+    uint64_t serial; /* of the batch of tensors that the two ids belong to */
     uint32_t module_id, name_id;
+    uint64_t span_serial; /* the same of the batch of spans */
+    uint32_t track_id, label_id;
+    struct plumb_usual_tensor *usual[PLUMB_PLACE_TENSORS]; /* NULL: not known yet */
+};
+
+/* A place that a thread is in. */
+struct plumb_visit {
+    uint64_t serial;           /* of the recorder */
+    struct plumb_place *place; /* NULL: one that could not be kept */
+    int call;
+    unsigned tensors; /* recorded since it was entered */
+    int64_t begin_ns;
 };
 
 /* Something for the writer: a batch, the values of a tensor, or the end of a step. */
@@ -45,12 +69,10 @@ struct plumb_item {
 };
 
 /* Statistics of values seen lately, by their fingerprint: an op's output is the next one's input, and
- * its numbers need not be computed again. */
+ * its numbers need not be computed again even if the caller does not say so. */
 struct plumb_known_stats {
-    uint64_t fingerprint;
     enum plumb_dtype dtype;
-    int64_t element;
-    struct plumb_stats stats; /* .count 0: none */
+    struct plumb_known known; /* .stats.count 0: none */
 };
 
 enum { PLUMB_KNOWN = 1024 }; /* a power of two */
@@ -89,10 +111,10 @@ struct plumb_recorder {
     struct plumb_dropped dropped;
     struct plumb_error failure;
     struct plumb_flight flight;
-    struct plumb_table op_names;
-    struct plumb_recorded_op **ops;
-    size_t op_count, op_capacity;
-    struct plumb_arena op_arena;
+    struct plumb_table place_names;
+    struct plumb_place **places;
+    size_t place_count, place_capacity;
+    struct plumb_arena place_arena;
     struct plumb_known_stats known[PLUMB_KNOWN];
 
     bool has_thread;
@@ -119,14 +141,13 @@ struct plumb_batch *plumb_recorder_batch(struct plumb_recorder *recorder, unsign
 bool plumb_recorder_name(struct plumb_recorder *recorder, struct plumb_batch *batch,
                          const char *text, uint32_t *offset);
 void plumb_recorder_push(struct plumb_recorder *recorder, struct plumb_item *item);
-/* The values of this step are all there: its npz is finished. */
-void plumb_recorder_finish_step(struct plumb_recorder *recorder);
 void plumb_recorder_add_pair(struct plumb_recorder *recorder, unsigned kind, const char *key,
                              const char *json);
 /* Hands every batch that has rows to the writer. */
 void plumb_recorder_flush(struct plumb_recorder *recorder);
 /* Ends the capture: the first reason is kept. */
 void plumb_recorder_stop(struct plumb_recorder *recorder, const struct plumb_error *why);
+void plumb_recorder_stop_for_memory(struct plumb_recorder *recorder);
 void plumb_recorder_set_wants(struct plumb_recorder *recorder);
 
 /* ---- the writer ---- */
@@ -139,9 +160,25 @@ void plumb_item_free(struct plumb_item *item);
 
 /* ---- record_places.c ---- */
 
-/* The op this thread is in (NULL: none) and its call. False: one that could not be kept. */
-bool plumb_recorder_place(const struct plumb_recorder *recorder, struct plumb_recorded_op **op,
-                          int *call);
+/* Where this thread is; NULL: in no place of this recorder. */
+struct plumb_visit *plumb_recorder_visit(const struct plumb_recorder *recorder);
+/* Memory that lives as long as the recorder; NULL if there is no room. With the lock held. */
+void *plumb_recorder_keep(struct plumb_recorder *recorder, size_t size);
+
+/* ---- record_row.c: with the lock held ---- */
+
+/* Adds a row of a tensor at the place of `visit` (NULL: none), with the texts that name it. */
+void plumb_recorder_add_tensor(struct plumb_recorder *recorder, struct plumb_visit *visit,
+                               const struct plumb_value *value, struct plumb_block_tensor *row);
+
+/* ---- record_values.c: with the lock held ---- */
+
+/* Saves values, `bytes` long, to be found under the visit's place and the slot, which is their
+ * name. False: they were dropped. */
+bool plumb_recorder_save(struct plumb_recorder *recorder, const struct plumb_visit *visit,
+                         int64_t step, const struct plumb_value *value, size_t bytes);
+/* The values of this step are all there: its npz is finished. */
+void plumb_recorder_finish_step(struct plumb_recorder *recorder);
 
 /* ---- record_fork.c: a child of fork() must not touch what its parent records ---- */
 

@@ -8,7 +8,7 @@
 
 #include "plumb.h"
 #include "unit/record_walk.h"
-#include "unit/scratch.h"
+#include "unit/scratch_group.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,22 +16,6 @@
 #include <sys/wait.h>
 
 enum { STEPS = 40, WIDTH = 64 };
-
-static struct scratch scratch;
-
-static int open_scratch(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int close_scratch(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
 
 static struct plumb_recorder *open_at(const char *name, struct plumb_recorder_options options)
 {
@@ -305,5 +289,5 @@ int main(void)
         cmocka_unit_test(child_of_fork_is_harmless),
         cmocka_unit_test(threads_record_at_once),
     };
-    return cmocka_run_group_tests(tests, open_scratch, close_scratch);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

@@ -7,27 +7,11 @@
 #include <cmocka.h>
 
 #include "property/toy_run.h"
-#include "unit/scratch.h"
+#include "unit/scratch_group.h"
 
 #include <time.h>
 
 enum { STEPS = 30 };
-
-static struct scratch scratch;
-
-static int open_scratch(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int close_scratch(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
 
 static bool count(void *context, const struct plumb_tensor_record *record)
 {
@@ -182,5 +166,5 @@ int main(void)
         cmocka_unit_test(what_is_no_run_is_refused),
         cmocka_unit_test(memory_is_bounded_and_drops_are_counted),
     };
-    return cmocka_run_group_tests(tests, open_scratch, close_scratch);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }
