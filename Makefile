@@ -62,6 +62,15 @@ DEPS_CFLAGS := -DHAVE_ISAL=0
 DEPS_LIBS := -lz
 endif
 
+# SQLite is for `plumb export --sqlite` alone.
+HAVE_SQLITE := $(shell pkg-config --exists sqlite3 2>/dev/null && echo 1)
+ifeq ($(HAVE_SQLITE),1)
+DEPS_CFLAGS += -DHAVE_SQLITE=1 $(shell pkg-config --cflags sqlite3)
+DEPS_LIBS += $(shell pkg-config --libs sqlite3)
+else
+DEPS_CFLAGS += -DHAVE_SQLITE=0
+endif
+
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
     -Wold-style-definition -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef \
     -Wvla -Wformat=2 -Wswitch-enum -Wdouble-promotion -Wconversion -Wimplicit-fallthrough

@@ -680,6 +680,11 @@ struct plumb_tensor_record {
     int64_t element; /* first not finite, else first at the type's largest value; or -1 */
     struct plumb_stats stats;
 };
+/* A step that was finished. */
+struct plumb_run_step {
+    int rank;
+    int64_t step, begin_ns, end_ns;
+};
 struct plumb_span {
     int rank;
     int64_t step, begin_ns, end_ns;
@@ -712,6 +717,10 @@ PLUMB_API enum plumb_status
 plumb_run_visit_records(struct plumb_run *run, const struct plumb_run_query *query,
                         bool (*visit)(void *context, const struct plumb_tensor_record *record),
                         void *context, struct plumb_error *err);
+PLUMB_API enum plumb_status
+plumb_run_visit_steps(struct plumb_run *run, const struct plumb_run_query *query,
+                      bool (*visit)(void *context, const struct plumb_run_step *step),
+                      void *context, struct plumb_error *err);
 PLUMB_API enum plumb_status
 plumb_run_visit_spans(struct plumb_run *run, const struct plumb_run_query *query,
                       bool (*visit)(void *context, const struct plumb_span *span),
@@ -811,11 +820,20 @@ PLUMB_API enum plumb_status plumb_report_nan(const struct plumb_nan *nan, bool j
                                              const struct plumb_sink *sink,
                                              struct plumb_error *err);
 
-/* Writes everything in a run for other programs: CSV to a directory, one file a table; JSON and npz
- * (numbers only) to one file. */
-enum plumb_export { PLUMB_EXPORT_CSV, PLUMB_EXPORT_JSON, PLUMB_EXPORT_NPZ };
-PLUMB_API enum plumb_status plumb_export_run(struct plumb_run *run, enum plumb_export form,
-                                             const char *out_path, struct plumb_error *err);
+/* Everything in a run for other programs, one function a form. Files appear whole or not at all.
+ * Each form is an object of its own in the static library: who does not call plumb_export_sqlite()
+ * needs no SQLite. */
+/* A directory with one file a table. */
+PLUMB_API enum plumb_status plumb_export_csv(struct plumb_run *run, const char *directory,
+                                             struct plumb_error *err);
+PLUMB_API enum plumb_status plumb_export_json(struct plumb_run *run, const char *path,
+                                              struct plumb_error *err);
+/* Numbers only: series, and the columns of tensor records. */
+PLUMB_API enum plumb_status plumb_export_npz(struct plumb_run *run, const char *path,
+                                             struct plumb_error *err);
+/* A database with one table a kind of row. PLUMB_UNSUPPORTED if Plumb was built without SQLite. */
+PLUMB_API enum plumb_status plumb_export_sqlite(struct plumb_run *run, const char *path,
+                                                struct plumb_error *err);
 
 /* A registry, one line an entry. */
 PLUMB_API enum plumb_status plumb_report_list(enum plumb_list list, bool json,

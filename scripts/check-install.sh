@@ -41,6 +41,11 @@ expect "verdict.c builds with the static library" \
     "$compiler" -std=c11 -Wall -Wextra -Werror verdict.c $(pkg-config --cflags plumb) \
     "$prefix/lib/libplumb.a" $(pkg-config --static --libs-only-l plumb | sed 's/-lplumb//') -pthread \
     -o static
+# shellcheck disable=SC2046
+expect "verdict.c needs no SQLite with the static library" \
+    "$compiler" -std=c11 -Wall -Wextra -Werror verdict.c $(pkg-config --cflags plumb) \
+    "$prefix/lib/libplumb.a" $(pkg-config --static --libs-only-l plumb | sed 's/-lplumb//; s/-lsqlite3//') \
+    -pthread -o without_sqlite
 export LD_LIBRARY_PATH=$prefix/lib
 expect "it says identical by framework rules (shared)" sh -c './shared net.pth net.ckpt | grep ^identical'
 expect "it says different (static)" sh -c './static net.pth bad.ckpt | grep ^different'

@@ -145,6 +145,11 @@ const char *plumb_output_path(const struct plumb_output *output)
     return output->path;
 }
 
+const char *plumb_output_beside(const struct plumb_output *output)
+{
+    return output->beside;
+}
+
 enum plumb_status plumb_output_publish(struct plumb_output *output, struct plumb_error *err)
 {
     enum plumb_status status = flush(output, err);

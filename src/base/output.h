@@ -23,6 +23,8 @@ enum plumb_status plumb_output_patch(struct plumb_output *output, uint64_t offse
 /* How many bytes were written so far. */
 uint64_t plumb_output_size(const struct plumb_output *output);
 const char *plumb_output_path(const struct plumb_output *output);
+/* The neighbour itself, for a library that insists on opening files by name. */
+const char *plumb_output_beside(const struct plumb_output *output);
 enum plumb_status plumb_output_commit(struct plumb_output *output, struct plumb_error *err);
 /* A commit that does not wait for the disk: whole after a crash of the process, though perhaps
  * not after one of the machine. */

@@ -18,9 +18,6 @@ void plumb_record_json(struct plumb_json_writer *json,
 enum plumb_status plumb_records_text(struct plumb_run *run, const struct plumb_run_query *query,
                                      size_t most, int width, struct plumb_buffer *to,
                                      struct plumb_error *err);
-/* export_npz.c */
-enum plumb_status plumb_export_npz(struct plumb_run *run, const char *path,
-                                   struct plumb_error *err);
 /* The first and last step of all ranks; false if there is none. */
 bool plumb_run_steps(const struct plumb_run *run, int64_t *first, int64_t *last);
 /* The key "warnings" and its array. */

@@ -1,4 +1,4 @@
-/* run_visit.c - rows that stay on disk until somebody asks: records, spans, counters, flight. */
+/* run_visit.c - rows that stay on disk until somebody asks: steps, records, spans, counters, flight. */
 #include "run/run.h"
 
 #include "base/error.h"
@@ -18,6 +18,7 @@ struct visitor {
     bool (*row)(struct visitor *visitor, int rank, const struct plumb_block *block, size_t i);
     union {
         bool (*record)(void *context, const struct plumb_tensor_record *record);
+        bool (*step)(void *context, const struct plumb_run_step *step);
         bool (*span)(void *context, const struct plumb_span *span);
         bool (*counter)(void *context, const struct plumb_counter *counter);
         bool (*collective)(void *context, const struct plumb_rank_collective *collective);
@@ -175,7 +176,30 @@ plumb_run_visit_records(struct plumb_run *run, const struct plumb_run_query *que
     return visit_all(run, &visitor, err);
 }
 
-/* ---- spans, counters, collectives ---------------------------------------------------------- */
+/* ---- steps, spans, counters, collectives ---------------------------------------------------- */
+
+static bool step_row(struct visitor *visitor, int rank, const struct plumb_block *block,
+                     size_t i)
+{
+    struct plumb_block_step row;
+    plumb_block_row(block, i, &row);
+    const struct plumb_run_step step = {
+        .rank = rank, .step = row.step, .begin_ns = row.begin_ns, .end_ns = row.end_ns};
+    return visitor->visit.step(visitor->context, &step);
+}
+
+enum plumb_status
+plumb_run_visit_steps(struct plumb_run *run, const struct plumb_run_query *query,
+                      bool (*visit)(void *context, const struct plumb_run_step *step),
+                      void *context, struct plumb_error *err)
+{
+    struct visitor visitor = {.kind = PLUMB_BLOCK_STEPS,
+                              .query = query,
+                              .row = step_row,
+                              .visit.step = visit,
+                              .context = context};
+    return visit_all(run, &visitor, err);
+}
 
 static bool span_row(struct visitor *visitor, int rank, const struct plumb_block *block,
                      size_t i)

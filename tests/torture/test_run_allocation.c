@@ -72,10 +72,21 @@ static enum plumb_status read_all(struct plumb_error *err)
     enum plumb_status status = plumb_run_open(scratch_path(&scratch, "run"), &run, err);
     if (!status)
         status = report(run, err);
-    static const char *const names[] = {"csv", "json", "npz"};
-    for (int i = 0; i < 3 && !status; i++) {
-        (void)snprintf(out, sizeof out, "%s/out.%s", scratch.root, names[i]);
-        status = plumb_export_run(run, (enum plumb_export)i, out, err);
+    static const struct {
+        const char *name;
+        enum plumb_status (*write)(struct plumb_run *run, const char *path,
+                                   struct plumb_error *err);
+    } forms[] = {
+        {"csv", plumb_export_csv},
+        {"json", plumb_export_json},
+#if HAVE_SQLITE
+        {"sqlite", plumb_export_sqlite},
+#endif
+        {"npz", plumb_export_npz}
+    };
+    for (size_t i = 0; i < sizeof forms / sizeof *forms && !status; i++) {
+        (void)snprintf(out, sizeof out, "%s/out.%s", scratch.root, forms[i].name);
+        status = forms[i].write(run, out, err);
     }
     plumb_run_close(run);
     return status;
