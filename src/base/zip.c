@@ -90,10 +90,13 @@ static enum plumb_status find_directory(const struct plumb_map *map,
                                         struct directory *directory, struct plumb_error *err)
 {
     size_t end = 0;
+    const bool begins = map->size >= 4 && memcmp(map->base, "PK\3\4", 4) == 0;
     if (!find_end(map, &end))
-        return plumb_fail(err, PLUMB_DAMAGED, (int64_t)map->size,
-                          "%s: begins like a zip archive but has no directory at its end; the "
-                          "file is truncated: copy or save it again",
+        return plumb_fail(err, PLUMB_DAMAGED, begins ? (int64_t)map->size : 0,
+                          begins ? "%s: begins like a zip archive but has no directory at its "
+                                   "end; the file is truncated: copy or save it again"
+                                 : "%s: neither begins nor ends like the zip archive it should "
+                                   "be; copy or save it again",
                           map->path);
     const unsigned char *record = map->base + end;
     *directory = (struct directory){.count = plumb_load_u16(record + 10),

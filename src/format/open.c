@@ -77,6 +77,51 @@ static void first_bytes(const struct plumb_map *map, char *text, size_t size)
         at += (size_t)snprintf(text + at, size - at, i ? " %02x" : "%02x", map->base[i]);
 }
 
+/* The first format of files with that extension. */
+static const struct plumb_format *format_by_name_of(const char *path)
+{
+    const char *extension = plumb_path_extension(path);
+    const struct plumb_format *format;
+    for (size_t i = 0; *extension && (format = plumb_format_at(i)); i++)
+        if (format->probe && plumb_text_has_word(format->extensions, extension))
+            return format;
+    return NULL;
+}
+
+/* What the format that the file's name suggests makes of it: a name decides nothing, but with the
+ * first bytes damaged it is the only hint left. The attempt is thrown away. */
+static enum plumb_status explain_by_name(const struct plumb_file *file,
+                                         const struct plumb_map *map,
+                                         const struct plumb_format *format, const char *start,
+                                         struct plumb_error *err)
+{
+    struct plumb_file *attempt = NULL;
+    struct plumb_error found = {.offset = -1};
+    const size_t prefix = strlen(file->path) + 2; /* "path: " is said once */
+    enum plumb_status status = plumb_file_new(file->path, &attempt, &found);
+    if (status == PLUMB_OK) {
+        attempt->depth = file->depth;
+        status = format->read(attempt, map, &found);
+        plumb_file_close(attempt);
+    }
+    if (status == PLUMB_NO_MEMORY)
+        return plumb_fail_memory(err);
+    if (status == PLUMB_OK)
+        return plumb_fail(err, PLUMB_UNSUPPORTED, 0,
+                          "%s: does not begin like any tensor file Plumb knows (%zu bytes, "
+                          "starting %s), but can be read as what its name suggests: "
+                          "--format %s",
+                          file->path, map->size, start, format->entry.name);
+    const bool repeats = plumb_text_starts(found.message, file->path) &&
+                         plumb_text_starts(found.message + prefix - 2, ": ");
+    return plumb_fail(
+        err, status, found.offset,
+        "%s: does not begin like any tensor file Plumb knows (%zu bytes, starting "
+        "%s); as %s, which its name suggests: %s",
+        file->path, map->size, start, format->entry.name,
+        repeats ? found.message + prefix : found.message);
+}
+
 static enum plumb_status choose(const struct plumb_file *file, const struct plumb_map *map,
                                 const char *wanted, const struct plumb_format **format,
                                 struct plumb_error *err)
@@ -99,6 +144,9 @@ static enum plumb_status choose(const struct plumb_file *file, const struct plum
                           file->path);
     char start[32];
     first_bytes(map, start, sizeof start);
+    const struct plumb_format *suggested = map->size ? format_by_name_of(file->path) : NULL;
+    if (suggested)
+        return explain_by_name(file, map, suggested, start, err);
     return plumb_fail(err, PLUMB_UNSUPPORTED, 0,
                       "%s: not a tensor file Plumb knows (%zu bytes, starting %s); "
                       "`plumb list formats` shows what it reads",
