@@ -27,11 +27,14 @@ TEST_SRC := $(sort $(wildcard tests/unit/test_*.c tests/kernel/test_*.c))
 PROPERTY_SRC := $(sort $(wildcard tests/property/test_*.c))
 TORTURE_SRC := $(sort $(wildcard tests/torture/test_*.c))
 PROGRAM_SRC := $(sort $(wildcard examples/c/*.c bench/*.c tests/golden/*.c))
-C_FILES := $(sort $(wildcard include/*.h src/*/*.[ch] lab/*.[ch] tests/*/*.[ch] bench/*.[ch] examples/*/*.[ch]))
+PYTHON_SRC := $(sort $(wildcard python/src/*.c))
+C_FILES := $(sort $(wildcard include/*.h src/*/*.[ch] lab/*.[ch] python/src/*.[ch] tests/*/*.[ch] \
+    bench/*.[ch] examples/*/*.[ch]))
 
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/obj/%.o)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/obj/%.o)
+PYTHON_OBJ := $(PYTHON_SRC:%.c=$(B)/obj/%.o)
 SAN_LIB_OBJ := $(LIB_SRC:%.c=$(B)/san/%.o)
 SAN_CLI_OBJ := $(CLI_SRC:%.c=$(B)/san/%.o)
 FUZZ_LIB_OBJ := $(LIB_SRC:%.c=$(B)/fuzz/%.o)
@@ -44,7 +47,7 @@ LAB_MODEL_OBJ := $(patsubst %.c,$(B)/double/%.o,$(wildcard lab/op_*.c lab/net*.c
     lab/matmul.c lab/precision.c lab/random.c lab/trouble.c)
 CLANG_OBJ := $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(LAB_SRC) $(TEST_SRC) \
     $(LAB_TEST_SRC) $(PROPERTY_SRC) \
-    $(TORTURE_SRC) $(PROGRAM_SRC) $(wildcard tests/fuzz/*.c))
+    $(TORTURE_SRC) $(PROGRAM_SRC) $(PYTHON_SRC) $(wildcard tests/fuzz/*.c))
 
 # A tree without a command line still gives the library.
 PLUMB := $(if $(wildcard src/cli/main.c),$(B)/plumb)
@@ -121,6 +124,28 @@ $(B)/obj/%.o: %.c
 $(B)/bin/%: %.c $(B)/libplumb.a
 	@mkdir -p $(@D)
 	$(CC) $(filter-out -Isrc,$(RELEASE_FLAGS)) -MMD -MP -MF $@.d -o $@ $< $(B)/libplumb.a $(LIBS)
+
+# ---- the Python package -----------------------------------------------------------------
+
+# Whose headers are used matters little: the limited API is the same for all from 3.10 on.
+PYTHON ?= $(if $(wildcard $(B)/venv/bin/python),$(B)/venv/bin/python,python3)
+PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+EXTENSION := python/plumb/_plumb.abi3.so
+
+.PHONY: python wheel
+python: $(EXTENSION) $(PLUMB) ## the Python extension, in place: PYTHONPATH=python
+
+wheel: ## build/wheel/plumb_train-*.whl
+	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir $(B)/wheel .
+
+$(PYTHON_OBJ) $(B)/clang/python/%.o: LANGUAGE := $(filter-out -Isrc,$(LANGUAGE)) \
+    -isystem $(PYTHON_INCLUDE)
+# CPython hands functions around as object pointers, which ISO C does not know.
+$(PYTHON_OBJ) $(B)/clang/python/%.o: WARNINGS := $(filter-out -Wpedantic,$(WARNINGS))
+# Callbacks of frameworks are told apart by name: only the module's own entry is visible.
+$(EXTENSION): $(PYTHON_OBJ) $(B)/libplumb.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@.new $^ $(LIBS) -ldl
+	@mv $@.new $@
 
 # ---- objects for tests ----------------------------------------------------------------
 
@@ -314,7 +339,7 @@ lint: ## clang-tidy at zero warnings
 	clang-tidy --quiet $(LIB_SRC) $(CLI_SRC) -- $(LANGUAGE)
 
 clean: ## remove build/
-	rm -rf $(B)
+	rm -rf $(B) $(EXTENSION)
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

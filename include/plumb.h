@@ -505,6 +505,9 @@ struct plumb_recorder_options {
     size_t flight_slots;   /* operations kept for after a crash; 0: 256 */
 };
 
+/* Can `text` be read as a selection of steps or ranks? `what` is used in the message. */
+PLUMB_API enum plumb_status plumb_selection_check(const char *text, const char *what,
+                                                  struct plumb_error *err);
 /* Fails if the directory cannot be made or written, or already holds this rank's records. */
 PLUMB_API enum plumb_status plumb_recorder_open(const struct plumb_recorder_options *options,
                                                 struct plumb_recorder **recorder,

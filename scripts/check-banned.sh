@@ -36,7 +36,7 @@ search() { # what they are, pattern, files...
     fi
 }
 
-mapfile -t everything < <(find src lab bench examples tests -name "*.[ch]" 2>/dev/null)
+mapfile -t everything < <(find src lab python bench examples tests -name "*.[ch]" 2>/dev/null)
 mapfile -t library < <(find src -name '*.[ch]' -not -path 'src/cli/*')
 mapfile -t allocating < <(find src -name '*.[ch]' -not -path src/base/memory.c -not -path 'src/cli/*')
 search "banned everywhere" "$unsafe" "${everything[@]}"

@@ -6,7 +6,7 @@ set -uo pipefail
 cd "${1:-$(dirname "$0")/..}"
 
 # shellcheck disable=SC2046  # folders that do not exist yet drop out
-find $(ls -d src include lab bench examples tests 2>/dev/null) -name '*.[ch]' -exec awk '
+find $(ls -d src include lab python bench examples tests 2>/dev/null) -name '*.[ch]' -exec awk '
     function finish() {
         if (last > 1000) { printf "%s: %d lines, at most 1000: split it\n", name, last; bad = 1 }
         else if (last > 600) printf "%s: %d lines, getting long (600)\n", name, last

@@ -60,6 +60,13 @@ enum plumb_status plumb_selection_parse(const char *text, const char *what,
     return PLUMB_OK;
 }
 
+enum plumb_status plumb_selection_check(const char *text, const char *what,
+                                        struct plumb_error *err)
+{
+    struct plumb_selection selection;
+    return plumb_selection_parse(text, what, &selection, err);
+}
+
 bool plumb_selection_has(const struct plumb_selection *selection, int64_t number)
 {
     for (size_t i = 0; i < selection->count; i++) {

@@ -1,0 +1,1 @@
+"""Stand-ins for other tools, so that a script changes one import."""

@@ -1,0 +1,80 @@
+"""Loss scaling: what GradScaler multiplies and when it skips an update.
+
+A plain optimizer is not called when there are infinities; a fused one is, and does nothing.
+"""
+import functools
+
+import torch
+
+from .capture import guarded
+
+
+class Scales:
+    def __init__(self, watch):
+        self.watch = watch
+        self.session = watch.session
+        self.scaled = None  # (the tensor that scale() gave, the one it was given)
+        self.called = False
+
+    def install(self):
+        scaler = getattr(torch.amp, "GradScaler", None)
+        if scaler is None:
+            return
+        self._wrap_scale(scaler)
+        self._wrap_step(scaler)
+        self._wrap_update(scaler)
+
+    def _wrap_scale(self, scaler):
+        original = scaler.scale
+
+        @functools.wraps(original)
+        def scale(this, outputs):
+            result = original(this, outputs)
+            if isinstance(outputs, torch.Tensor):
+                self.scaled = (result, outputs)
+            return result
+
+        scaler.scale = scale
+
+    def unscaled(self, root):
+        scaled, self.scaled = self.scaled, None
+        return scaled[1] if scaled is not None and scaled[0] is root else root
+
+    def _wrap_step(self, scaler):
+        original = scaler.step
+
+        @functools.wraps(original)
+        def step(this, optimizer, *arguments, **keywords):
+            before = len(self.watch.stepped), self.session.step
+            result = original(this, optimizer, *arguments, **keywords)
+            if this.is_enabled() and (len(self.watch.stepped), self.session.step) == before:
+                self.watch.skipped_update(getattr(optimizer, "optimizer", optimizer))
+            return result
+
+        scaler.step = step
+
+    def _wrap_update(self, scaler):
+        original = scaler.update
+
+        @functools.wraps(original)
+        def update(this, *arguments, **keywords):
+            result = original(this, *arguments, **keywords)
+            self._record(this)
+            return result
+
+        scaler.update = update
+
+    @guarded
+    def _record(self, scaler):
+        """The scale of the step that has just ended: the optimizer came before."""
+        if scaler.is_enabled() and self.session.recorder:
+            self.session.series("loss_scale", float(scaler.get_scale()), max(self.session.step - 1, 0))
+
+    def scale_inside(self, optimizer):
+        """What a fused optimizer divides its gradients by itself; 1 for all others."""
+        scale = getattr(optimizer, "grad_scale", None)
+        return float(scale) if scale is not None else 1.0
+
+    def was_skipped_inside(self, optimizer):
+        found = getattr(optimizer, "found_inf", None)
+        return found is not None and float(found) != 0

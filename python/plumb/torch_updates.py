@@ -1,0 +1,93 @@
+"""Gradient norms of all parameters; update norms and fingerprints of some, in rotation.
+
+Copying every parameter at every step would cost more than watching may. Parameters are dealt into at most
+16 parts of at least half a megabyte; a part a step is copied before the update and compared after it. When
+all parts have had their turn, the norm of the update over all of them is recorded.
+"""
+import torch
+
+from . import _plumb
+
+PARTS = 16
+PART_BYTES = 1 << 19
+
+
+class Plan:
+    """What is known about one optimizer's parameters."""
+
+    def __init__(self, optimizer, number, names):
+        self.number = number
+        self.groups = [list(group["params"]) for group in optimizer.param_groups]
+        self.parameters = [p for group in self.groups for p in group]
+        self.names = [names.of_parameter(p, g, i) for g, group in enumerate(self.groups) for i, p in enumerate(group)]
+        self.parts = deal(self.parameters)
+        self.moved = self.before = 0.0
+        self.turn = 0
+
+    def is_of(self, optimizer):
+        """Groups may be added while training."""
+        return sum(len(group["params"]) for group in optimizer.param_groups) == len(self.parameters)
+
+
+def deal(parameters):
+    """Indices of parameters, part by part, of about equal size; the same on every rank."""
+    sizes = [p.numel() * p.element_size() for p in parameters]
+    count = max(1, min(PARTS, sum(sizes) // PART_BYTES))
+    parts, filled = [[] for _ in range(count)], [0] * count
+    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
+        smallest = filled.index(min(filled))
+        parts[smallest].append(index)
+        filled[smallest] += sizes[index]
+    return [sorted(part) for part in parts if part] or [[]]
+
+
+class Updates:
+    def __init__(self, session, names):
+        self.session = session
+        self.names = names
+        self.plans = {}  # id of the optimizer -> Plan
+        self.snapshot = _plumb.Snapshot()
+        self.watched = []
+
+    def number_of(self, optimizer):
+        return self.plan(optimizer).number
+
+    def plan(self, optimizer):
+        plan = self.plans.get(id(optimizer))
+        if plan is None or not plan.is_of(optimizer):
+            number = plan.number if plan else len(self.plans)
+            plan = self.plans[id(optimizer)] = Plan(optimizer, number, self.names)
+        return plan
+
+    def before(self, optimizer, suffix, scale):
+        session, plan = self.session, self.plan(optimizer)
+        norm, elements, nonfinite, unseen = _plumb.norm([p.grad for p in plan.parameters])
+        if elements:
+            session.series(f"grad_norm{suffix}", norm / scale)
+            if nonfinite:
+                session.series(f"grad_nonfinite{suffix}", float(nonfinite))
+        self.watched = [plan.parameters[i] for i in plan.parts[plan.turn]]
+        self.snapshot.take(self.watched)
+
+    def after(self, optimizer):
+        session, plan = self.session, self.plan(optimizer)
+        moved, before = self.snapshot.moved(self.watched)
+        plan.moved += moved * moved
+        plan.before += before * before
+        if session.options.level == "watch":
+            self.record_fingerprints(plan)
+        self.watched = []
+        plan.turn = (plan.turn + 1) % len(plan.parts)
+        if plan.turn == 0:
+            suffix = f".{plan.number}" if plan.number else ""
+            session.series(f"update_norm{suffix}", plan.moved ** 0.5)
+            session.series(f"weight_norm{suffix}", plan.before ** 0.5)
+            plan.moved = plan.before = 0.0
+
+    def record_fingerprints(self, plan):
+        """Replicas have to agree on these."""
+        recorder = self.session.recorder
+        for index in plan.parts[plan.turn]:
+            recorder.enter(_plumb.OPTIMIZER, plan.names[index], "update")
+            recorder.tensor("param", plan.parameters[index])
+            recorder.leave()

@@ -1,0 +1,235 @@
+"""The always-on level for torch: loss, learning rate, norms, loss scale, phases, memory.
+
+Hooks: torch.autograd.backward (the loss is what backward starts from), the optimizers' global step hooks,
+GradScaler, and the data loader's iterator. What costs is done in C for all tensors at once.
+"""
+import functools
+import os
+import threading
+import weakref
+
+import torch
+import torch.optim.optimizer as optimizer_module
+
+from . import _plumb, torch_setup
+from .capture import guarded
+from .torch_scale import Scales
+from .torch_updates import Updates
+
+now = _plumb.now
+PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+class Watch:
+    def __init__(self, session, names):
+        self.session = session
+        self.names = names
+        self.optimizers = weakref.WeakSet()
+        self.stepped = []  # ids of those that have stepped in this step
+        self.left_out = set()  # ids of those that turned out not to step every time
+        self.loss = None  # sum of what backward started from since the last optimizer step
+        self.backwards = 0
+        self.samples = 0
+        self.skipped = False
+        self.depth = threading.local()
+        self.optimizer_began = 0
+        self.step_began = now()
+        self.scales = Scales(self)
+        self.updates = Updates(session, names)
+        self.memory = None
+        self.forward_began = 0
+        self.hooked_roots = set()
+
+    # -- hooks ----------------------------------------------------------------------------------------
+
+    def install(self):
+        optimizer = optimizer_module
+        optimizer.register_optimizer_step_pre_hook(self.before_update)
+        optimizer.register_optimizer_step_post_hook(self.after_update)
+        self._wrap_init(optimizer.Optimizer)
+        self._wrap_backward()
+        self.scales.install()
+        torch_setup.DataLoaders(self).install()
+        self.session.listen(self)
+
+    def _wrap_init(self, kind):
+        original = kind.__init__
+        known = self.optimizers
+
+        @functools.wraps(original)
+        def init(optimizer, *arguments, **keywords):
+            original(optimizer, *arguments, **keywords)
+            known.add(optimizer)
+
+        kind.__init__ = init
+
+    def _wrap_backward(self):
+        original = torch.autograd.backward
+
+        @functools.wraps(original)
+        def backward(tensors, *arguments, **keywords):
+            if getattr(self.depth, "inside", False) or self.session.over:
+                return original(tensors, *arguments, **keywords)  # a checkpoint's own, inside of one
+            self.depth.inside = True
+            began = self.before_backward(tensors)
+            try:
+                return original(tensors, *arguments, **keywords)
+            finally:
+                self.depth.inside = False
+                self.after_backward(began)
+
+        torch.autograd.backward = backward
+
+    # -- the session's events -------------------------------------------------------------------------
+
+    def opened(self, session):
+        self.names.find_roots()
+        for key, value in torch_setup.describe(self.names, self.optimizers):
+            session.config(key, value)
+        for _, root in self.names.roots:
+            self._time_forward(root)
+
+    def step_begins(self, session):
+        self.step_began = now()
+
+    def step_ends(self, session):
+        recorder, step = session.recorder, session.step
+        time = now()
+        seconds = (time - self.step_began) / 1e9
+        if self.samples and seconds > 0:
+            recorder.series("throughput", step, self.samples / seconds)
+        recorder.series("skipped", step, float(self.skipped))
+        recorder.counter("memory.resident", time, self._resident())
+        if torch.cuda.is_initialized():
+            recorder.counter("memory.device", time, float(torch.cuda.memory_allocated()))
+        self.samples = 0
+        self.skipped = False
+
+    def _resident(self):
+        if self.memory is None:
+            self.memory = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
+        return float(os.pread(self.memory, 128, 0).split()[1]) * PAGE
+
+    # -- forward --------------------------------------------------------------------------------------
+
+    def _time_forward(self, root):
+        """From the second step on: a hook on every module there is would cost more than it tells."""
+        if id(root) in self.hooked_roots:
+            return
+        self.hooked_roots.add(id(root))
+        root.register_forward_pre_hook(self._forward_begins)
+        root.register_forward_hook(self._forward_ends, always_call=True)
+
+    def _forward_begins(self, module, inputs):
+        if torch.compiler.is_compiling() or self.session.over:
+            return
+        self.forward_began = now()
+        if not self.samples and inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim:
+            self.samples = inputs[0].shape[0]
+
+    def _forward_ends(self, module, inputs, output):
+        if torch.compiler.is_compiling() or self.session.over or not self.forward_began:
+            return
+        self.session.phase("forward", self.forward_began, now())
+        self.forward_began = 0
+
+    # -- backward -------------------------------------------------------------------------------------
+
+    @guarded
+    def before_backward(self, tensors):
+        if not self.session.open():
+            return None
+        root = tensors if isinstance(tensors, torch.Tensor) else tensors[0] if len(tensors) == 1 else None
+        if root is not None and root.numel() == 1:
+            self._add_loss(self.scales.unscaled(root).detach())
+        self.backwards += 1
+        return now()
+
+    def _add_loss(self, value):
+        """Kept as a tensor if it is on a device: reading it would wait for the device."""
+        if _plumb.is_visible(value):
+            value = value.item()
+        self.loss = value if self.loss is None else self.loss + value
+
+    @guarded
+    def after_backward(self, began):
+        if began is not None and self.session.recorder:
+            self.session.phase("backward", began, now())
+
+    # -- the optimizer ----------------------------------------------------------------------------------
+
+    @guarded
+    def before_update(self, optimizer, arguments, keywords):
+        session = self.session
+        if torch.compiler.is_compiling() or not session.open():
+            return
+        if id(optimizer) in self.stepped:
+            self._nobody_else_steps()
+        self.optimizer_began = now()
+        suffix = self._suffix(optimizer)
+        self._record_loss(suffix)
+        for number, group in enumerate(optimizer.param_groups):
+            rate = group.get("lr")
+            if isinstance(rate, (int, float)):
+                session.series(f"lr{suffix}" if number == 0 else f"lr{suffix}.group{number}", float(rate))
+        self.updates.before(optimizer, suffix, self.scales.scale_inside(optimizer))
+
+    @guarded
+    def after_update(self, optimizer, arguments, keywords):
+        if torch.compiler.is_compiling() or not self.session.recorder:
+            return
+        end = now()
+        self.session.phase("optimizer", self.optimizer_began, end)
+        if self.scales.was_skipped_inside(optimizer):
+            self.skipped = True
+        self.updates.after(optimizer)
+        self.stepped_now(optimizer)
+
+    @guarded
+    def skipped_update(self, optimizer):
+        """A scaler found infinities and did not call the optimizer."""
+        if not self.session.open():
+            return
+        if id(optimizer) in self.stepped:
+            self._nobody_else_steps()
+        self.skipped = True
+        self._record_loss(self._suffix(optimizer))
+        self.stepped_now(optimizer)
+
+    def _record_loss(self, suffix):
+        if self.loss is not None:
+            value = self.loss
+            self.session.series(f"loss{suffix}", value if isinstance(value, float) else float(value))
+        if self.backwards > 1:
+            self.session.series(f"backward_passes{suffix}", float(self.backwards))
+        self.loss = None
+        self.backwards = 0
+
+    def _suffix(self, optimizer):
+        """"" for the first optimizer of the program, ".1" for the second."""
+        number = self.updates.number_of(optimizer)
+        return f".{number}" if number else ""
+
+    # -- which updates make a step ------------------------------------------------------------------------
+
+    def stepped_now(self, optimizer):
+        """A step is over when every optimizer that takes part has stepped."""
+        self.stepped.append(id(optimizer))
+        missing = [o for o in self.optimizers
+                   if id(o) not in self.stepped and id(o) not in self.left_out and has_gradients(o)]
+        if id(optimizer) in self.left_out or missing:
+            return
+        self._end()
+
+    def _nobody_else_steps(self):
+        """One steps again before the others did: they step less often, or never."""
+        self.left_out.update(id(o) for o in self.optimizers if id(o) not in self.stepped)
+        self._end()
+
+    def _end(self):
+        self.stepped.clear()
+        self.session.end_step()
+
+
+def has_gradients(optimizer):
+    return any(p.requires_grad for group in optimizer.param_groups for p in group["params"])

@@ -1,0 +1,267 @@
+/*
+ * cmd_run.c - `plumb run -- COMMAND`: records a training run without a change to its script.
+ *
+ * Two variables of the environment do it: PYTHONPATH starts with a folder whose sitecustomize.py attaches
+ * to torch or mindspore when the program imports one, and PLUMB_CAPTURE says what to record.
+ * Both are inherited, so launchers and nested processes need no care.
+ */
+#include "capture_place.h"
+#include "command.h"
+#include "launch.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PATH_SIZE = 4096, WISH_SIZE = 16384, FIRST_NEWS = 5, LATEST_NEWS = 60 };
+
+struct run_arguments {
+    const char *level, *save, *steps, *ranks, *ops, *out;
+};
+
+static const struct option_row rows[] = {
+    {"level", "LEVEL", "watch (default), module or op: what is looked at", OPTION_TEXT,
+     offsetof(struct run_arguments, level)},
+    {"save", "WHAT", "stats (default), fingerprint or tensors: what is kept", OPTION_TEXT,
+     offsetof(struct run_arguments, save)},
+    {"steps", "STEPS", "0-3,100,500-:50: tensors and spans of these steps only", OPTION_TEXT,
+     offsetof(struct run_arguments, steps)},
+    {"ranks", "RANKS", "0,8-15: these ranks only", OPTION_TEXT,
+     offsetof(struct run_arguments, ranks)},
+    {"ops", "PATTERN", "only what is called like this, with * and ?", OPTION_TEXT,
+     offsetof(struct run_arguments, ops)},
+    {"out", "DIR", "where the run goes (default: runs/SCRIPT-DATE)", OPTION_TEXT,
+     offsetof(struct run_arguments, out)},
+};
+
+extern const struct command command_run;
+
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+/* Where the command begins: after "--", or at the first word that is no option of ours. */
+static int find_command(int argc, char **argv, int *options)
+{
+    int i = 0;
+    while (i < argc && strncmp(argv[i], "--", 2) == 0) {
+        if (!argv[i][2]) {
+            *options = i;
+            return i + 1;
+        }
+        i += strchr(argv[i], '=') ? 1 : 2;
+    }
+    *options = i < argc ? i : argc;
+    return *options;
+}
+
+static bool is_one_of(const char *what, const char *text, const char *const *words)
+{
+    if (!text)
+        return true;
+    for (size_t i = 0; words[i]; i++)
+        if (strcmp(text, words[i]) == 0)
+            return true;
+    (void)fprintf(stderr, "plumb run: no %s '%s'; one of", what, text);
+    for (size_t i = 0; words[i]; i++)
+        (void)fprintf(stderr, "%s %s", i ? "," : "", words[i]);
+    (void)fprintf(stderr, "\n");
+    return false;
+}
+
+static bool check(const struct run_arguments *arguments)
+{
+    static const char *const levels[] = {"watch", "module", "op", NULL};
+    static const char *const saves[] = {"stats", "fingerprint", "tensors", NULL};
+    struct plumb_error error;
+    if (!is_one_of("level", arguments->level, levels) ||
+        !is_one_of("kind of saving", arguments->save, saves))
+        return false;
+    if (plumb_selection_check(arguments->steps, "steps", &error) ||
+        plumb_selection_check(arguments->ranks, "ranks", &error)) {
+        (void)fail(&error);
+        return false;
+    }
+    return true;
+}
+
+/* "train" of ".../train.py", wherever in the command it is; else the command's own name. */
+static void name_script(char **command, char *name, size_t size)
+{
+    const char *script = command[0];
+    for (size_t i = 0; command[i]; i++) {
+        const size_t length = strlen(command[i]);
+        if (length > 3 && strcmp(command[i] + length - 3, ".py") == 0) {
+            script = command[i];
+            break;
+        }
+    }
+    const char *slash = strrchr(script, '/');
+    const char *base = slash ? slash + 1 : script;
+    (void)snprintf(name, size, "%.*s", (int)strcspn(base, "."), base);
+}
+
+static bool choose_directory(const struct run_arguments *arguments, char **command, char *path)
+{
+    char name[256] = "", date[32] = "", here[PATH_SIZE] = "";
+    const char *wanted = arguments->out;
+    const time_t now = time(NULL);
+    struct tm broken;
+    char made[512];
+    if (!wanted) {
+        name_script(command, name, sizeof name);
+        (void)strftime(date, sizeof date, "%Y%m%d-%H%M%S", localtime_r(&now, &broken));
+        (void)snprintf(made, sizeof made, "runs/%s-%s", name, date);
+        wanted = made;
+    }
+    const bool absolute = wanted[0] == '/';
+    if (!absolute && !getcwd(here, sizeof here))
+        here[0] = '\0';
+    if (snprintf(path, PATH_SIZE, "%s%s%s", here, absolute ? "" : "/", wanted) >= PATH_SIZE) {
+        (void)fprintf(stderr, "plumb run: --out is too long\n");
+        return false;
+    }
+    if (plumb_run_is(path)) {
+        (void)fprintf(stderr, "plumb run: %s already holds a run; choose another --out\n",
+                      wanted);
+        return false;
+    }
+    return true;
+}
+
+/* ---- what the Python side is told ------------------------------------------------------------ */
+
+static void add_text(char *wish, size_t *at, const char *key, const char *value)
+{
+    if (!value)
+        return;
+    *at +=
+        (size_t)snprintf(wish + *at, WISH_SIZE - *at, "%s\"%s\": \"", *at > 1 ? ", " : "", key);
+    for (; *value && *at + 16 < WISH_SIZE; value++) {
+        if (*value == '"' || *value == '\\')
+            wish[(*at)++] = '\\';
+        if ((unsigned char)*value < ' ')
+            *at += (size_t)snprintf(wish + *at, WISH_SIZE - *at, "\\u%04x", *value);
+        else
+            wish[(*at)++] = *value;
+    }
+    *at += (size_t)snprintf(wish + *at, WISH_SIZE - *at, "\"");
+}
+
+static bool set_environment(const struct run_arguments *arguments, const char *directory,
+                            const char *site)
+{
+    char wish[WISH_SIZE] = "{";
+    size_t at = 1;
+    add_text(wish, &at, "level", arguments->level ? arguments->level : "watch");
+    add_text(wish, &at, "save", arguments->save ? arguments->save : "stats");
+    add_text(wish, &at, "steps", arguments->steps);
+    add_text(wish, &at, "ranks", arguments->ranks);
+    add_text(wish, &at, "ops", arguments->ops);
+    add_text(wish, &at, "out", directory);
+    if (at + 2 >= WISH_SIZE)
+        return false;
+    wish[at++] = '}';
+    wish[at] = '\0';
+    const char *path = getenv("PYTHONPATH");
+    const size_t size = strlen(site) + (path ? strlen(path) : 0) + 2;
+    char *longer = malloc(size);
+    if (!longer)
+        return false;
+    (void)snprintf(longer, size, "%s%s%s", site, path && *path ? ":" : "", path ? path : "");
+    const bool set =
+        setenv("PYTHONPATH", longer, 1) == 0 && setenv("PLUMB_CAPTURE", wish, 1) == 0;
+    free(longer);
+    return set;
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+struct news {
+    const char *directory;
+    struct plumb_run *run;
+    int seconds, next; /* since the last line; until the next */
+};
+
+/* Whole lines, ever more rarely: the terminal is the script's. */
+static void tell_news(void *context)
+{
+    struct news *news = context;
+    if (++news->seconds < news->next)
+        return;
+    news->seconds = 0;
+    if (!news->run &&
+        (!plumb_run_is(news->directory) || plumb_run_open(news->directory, &news->run, NULL)))
+        return;
+    if (plumb_run_refresh(news->run, NULL) || !plumb_run_rank_count(news->run))
+        return;
+    const struct plumb_run_rank *rank = plumb_run_rank(news->run, 0);
+    const struct plumb_series *loss = plumb_run_find_series(news->run, "loss", -1);
+    (void)fprintf(stderr, "plumb: %llu steps", (unsigned long long)rank->steps);
+    if (loss && loss->count)
+        (void)fprintf(stderr, ", loss %.6g", loss->values[loss->count - 1]);
+    (void)fprintf(stderr, "\n");
+    if (news->next < LATEST_NEWS)
+        news->next *= 2;
+}
+
+static void say_where(const char *directory)
+{
+    char here[PATH_SIZE];
+    const size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
+    const char *shown = directory;
+    if (length && strncmp(directory, here, length) == 0 && directory[length] == '/')
+        shown = directory + length + 1;
+    if (plumb_run_is(directory))
+        (void)fprintf(stderr, "plumb: run is in %s; next: plumb show %s\n", shown, shown);
+    else
+        (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
+                              "step under torch or mindspore\n");
+}
+
+static int run(int argc, char **argv)
+{
+    struct run_arguments arguments = {0};
+    struct text_list operands = {0};
+    char site[PATH_SIZE], directory[PATH_SIZE];
+    int options = 0, status = 0;
+    const int first = find_command(argc, argv, &options);
+    if (!options_parse("run", &command_run.options, options, argv, &arguments, &operands))
+        return EXIT_TROUBLE;
+    if (first >= argc)
+        return fail_usage(&command_run, "say what to run");
+    char **command = argv + first;
+    if (!check(&arguments) || !choose_directory(&arguments, command, directory) ||
+        !capture_place(site, sizeof site))
+        return EXIT_TROUBLE;
+    if (!set_environment(&arguments, directory, site)) {
+        (void)fprintf(stderr, "plumb run: the environment has no room for the options\n");
+        return EXIT_TROUBLE;
+    }
+    struct news news = {.directory = directory, .next = FIRST_NEWS};
+    const struct launch_watch watch = {tell_news, &news};
+    const bool started = launch(command, isatty(STDERR_FILENO) ? &watch : NULL, &status);
+    plumb_run_close(news.run);
+    if (!started)
+        return EXIT_TROUBLE;
+    say_where(directory);
+    return launch_exit(status);
+}
+
+const struct command command_run = {
+    .name = "run",
+    .summary = "record a training run without a change to its script",
+    .operands = "-- COMMAND...",
+    .detail =
+        "Starts the command and attaches to torch or mindspore inside of it, also through\n"
+        "torchrun, msrun, mpirun, accelerate and nested processes. Losses and weights stay "
+        "the\n"
+        "same to the last bit. watch costs almost nothing: loss, learning rate, norms, loss\n"
+        "scale, phases of the step. module and op add the tensors of each module or "
+        "operation.\n"
+        "Signals and the exit code are the command's own.\n\n"
+        "  plumb run -- python train.py --lr 0.1\n"
+        "  plumb run --level module --steps 0-3 --out runs/first -- torchrun train.py\n",
+    .options = {rows, sizeof rows / sizeof *rows},
+    .run = run,
+};
