@@ -603,13 +603,19 @@ PLUMB_API int64_t plumb_record_now(void);
 
 /* A run's directory as one object. What is whole is read, what is not is named in the warnings;
  * a run that is still being written is read as far as it is. Tensor records, spans and counters
- * stay on disk until they are visited. */
+ * stay on disk until they are visited.
+ *
+ * Records that other tools wrote are runs as well: dumps of msprobe and MindSpore, logs and tables
+ * of losses; PLUMB_LIST_FORMATS has them all. Visits of these may go on in several threads. */
 struct plumb_run;
 
-/* Does the directory hold a run.json or a rank with records? */
+/* Does the path hold a run, or records of a kind that nothing else is taken for? A directory of
+ * plain .npy files does not, though plumb_run_open() takes it for a dump. */
 PLUMB_API bool plumb_run_is(const char *path);
 PLUMB_API enum plumb_status plumb_run_open(const char *path, struct plumb_run **run,
                                            struct plumb_error *err);
+/* "plumb", or the name in PLUMB_LIST_FORMATS of what another tool wrote. */
+PLUMB_API const char *plumb_run_format(const struct plumb_run *run);
 PLUMB_API void plumb_run_close(struct plumb_run *run);
 /* Takes in what was written since. Pointers from accessors are no longer valid. */
 PLUMB_API enum plumb_status plumb_run_refresh(struct plumb_run *run, struct plumb_error *err);
@@ -666,10 +672,22 @@ PLUMB_API size_t plumb_run_config_count(const struct plumb_run *run);
 PLUMB_API const struct plumb_run_config *plumb_run_config(const struct plumb_run *run,
                                                           size_t i);
 
+/* What a fingerprint was made with. Only fingerprints of one kind compare, and none with NONE. */
+enum plumb_fingerprint_kind {
+    PLUMB_FINGERPRINT_NONE,
+    PLUMB_FINGERPRINT_OWN,        /* docs/fingerprint.md */
+    PLUMB_FINGERPRINT_CRC32,      /* zlib's, of the bytes (msprobe's "md5") */
+    PLUMB_FINGERPRINT_CRC32_WIDE, /* the same of a bf16 tensor made f32 first */
+    PLUMB_FINGERPRINT_XOR,        /* msprobe's "xor" */
+    PLUMB_FINGERPRINT_COUNT
+};
+PLUMB_API const char *plumb_fingerprint_kind_name(enum plumb_fingerprint_kind kind);
+
 /* Text in what is visited lives until the visit returns. */
 struct plumb_tensor_record {
     int rank;
-    int64_t step, time_ns;
+    int64_t step;
+    int64_t time_ns; /* records of other tools have no clock: the op's number in its step */
     const char *module, *op;
     const char *label; /* "module.op", with "#call" from the second call on */
     int call;
@@ -679,9 +697,15 @@ struct plumb_tensor_record {
     int dims;
     const int64_t *shape;
     uint64_t fingerprint;
+    enum plumb_fingerprint_kind fingerprint_kind;
     bool has_stats, has_values;
+    /* Another tool's statistics: of the counts only whether there is a nan, pos_inf, neg_inf or
+     * at_max is known (0 or 1); of the numbers only min, max, mean and l2, NaN if not said. */
+    bool partial_stats;
     int64_t element; /* first not finite, else first at the type's largest value; or -1 */
     struct plumb_stats stats;
+    const char *value_name; /* of the tensor in plumb_run_open_values(); NULL: not saved */
+    const char *origin;     /* what the tool that recorded it calls the op; NULL: Plumb did */
 };
 /* A step that was finished. */
 struct plumb_run_step {

@@ -1,4 +1,5 @@
-/* run_words.c - the names of phases, levels and what is saved, as files and JSON have them. */
+/* run_words.c - the names of phases, levels, fingerprints and what is saved, as files and JSON
+ * have them. */
 #include "plumb.h"
 
 #include <string.h>
@@ -19,6 +20,12 @@ static const char *const saves[PLUMB_SAVE_COUNT] = {
     [PLUMB_SAVE_STATS] = "stats",
     [PLUMB_SAVE_FINGERPRINT] = "fingerprint",
     [PLUMB_SAVE_TENSORS] = "tensors",
+};
+
+static const char *const fingerprints[PLUMB_FINGERPRINT_COUNT] = {
+    [PLUMB_FINGERPRINT_NONE] = "none",   [PLUMB_FINGERPRINT_OWN] = "plumb",
+    [PLUMB_FINGERPRINT_CRC32] = "crc32", [PLUMB_FINGERPRINT_CRC32_WIDE] = "crc32-wide",
+    [PLUMB_FINGERPRINT_XOR] = "xor",
 };
 
 static bool find(const char *const *names, int count, const char *name, int *found)
@@ -62,4 +69,9 @@ bool plumb_save_from_name(const char *name, enum plumb_save *save)
         return false;
     *save = (enum plumb_save)found;
     return true;
+}
+
+const char *plumb_fingerprint_kind_name(enum plumb_fingerprint_kind kind)
+{
+    return (unsigned)kind < PLUMB_FINGERPRINT_COUNT ? fingerprints[kind] : "unknown";
 }

@@ -1,12 +1,18 @@
 /* registry.c - every list that `plumb list` and `plumb explain` walk. */
 #include "compare/judge.h"
 #include "compare/metric.h"
-#include "format/format.h"
+#include "format/record_format.h"
 
+/* Formats of tensors first, then those of records. */
 static const struct plumb_entry *format_entry(size_t i)
 {
-    const struct plumb_format *format = plumb_format_at(i);
-    return format ? &format->entry : NULL;
+    const struct plumb_format *format;
+    size_t tensors = 0;
+    for (; (format = plumb_format_at(tensors)); tensors++)
+        if (tensors == i)
+            return &format->entry;
+    const struct plumb_record_format *records = plumb_record_format_at(i - tensors);
+    return records ? &records->entry : NULL;
 }
 
 static const struct {

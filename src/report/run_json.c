@@ -3,6 +3,7 @@
 
 #include "report/show.h"
 
+#include <math.h>
 #include <stdio.h>
 
 static void put_uint(struct plumb_json_writer *json, const char *key, uint64_t value)
@@ -108,6 +109,7 @@ void plumb_run_json(const struct plumb_run *run, struct plumb_buffer *to)
     uint64_t records = 0;
     plumb_json_open_object(json);
     put_string(json, "path", plumb_run_path(run));
+    put_string(json, "format", plumb_run_format(run));
     plumb_json_put_key(json, "run");
     plumb_json_open_object(json);
     for (size_t i = 0; i < plumb_run_note_count(run); i++) {
@@ -152,17 +154,66 @@ void plumb_series_json(struct plumb_json_writer *json, const struct plumb_series
     plumb_json_close_object(json);
 }
 
-void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor_record *record)
+/* Null if there is none; one that another tool made says what it is. */
+static void put_fingerprint(struct plumb_json_writer *json,
+                            const struct plumb_tensor_record *record)
 {
     char fingerprint[17];
+    const enum plumb_fingerprint_kind kind = record->fingerprint_kind;
+    plumb_json_put_key(json, "fingerprint");
+    if (kind == PLUMB_FINGERPRINT_NONE) {
+        plumb_json_put_null(json);
+        return;
+    }
     (void)snprintf(fingerprint, sizeof fingerprint, "%016llx",
                    (unsigned long long)record->fingerprint);
+    plumb_json_put_string(json, fingerprint);
+    if (kind != PLUMB_FINGERPRINT_OWN)
+        put_string(json, "fingerprint_kind", plumb_fingerprint_kind_name(kind));
+}
+
+/* What another tool said of the values: null is what it did not, a count only 0 or more. */
+static void put_partial_stats(struct plumb_json_writer *json, const struct plumb_stats *stats)
+{
+    const struct {
+        const char *key;
+        uint64_t value;
+    } some[] = {{"count", stats->count},
+                {"nan", stats->nan},
+                {"pos_inf", stats->pos_inf},
+                {"neg_inf", stats->neg_inf},
+                {"at_max", stats->at_max}};
+    const struct {
+        const char *key;
+        double value;
+    } numbers[] = {
+        {"min", stats->min}, {"max", stats->max}, {"mean", stats->mean}, {"l2", stats->l2}};
+    plumb_json_put_key(json, "stats");
+    plumb_json_open_object(json);
+    plumb_json_put_key(json, "partial");
+    plumb_json_put_bool(json, true);
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++)
+        put_uint(json, some[i].key, some[i].value);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        plumb_json_put_key(json, numbers[i].key);
+        if (isnan(numbers[i].value))
+            plumb_json_put_null(json);
+        else
+            plumb_json_put_double(json, numbers[i].value);
+    }
+    plumb_json_close_object(json);
+}
+
+void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor_record *record)
+{
     plumb_json_open_object(json);
     plumb_json_put_key(json, "rank");
     plumb_json_put_int(json, record->rank);
     plumb_json_put_key(json, "step");
     plumb_json_put_int(json, record->step);
     put_string(json, "op", record->label);
+    if (record->origin)
+        put_string(json, "origin", record->origin);
     put_string(json, "phase", plumb_phase_name(record->phase));
     put_string(json, "slot", record->slot);
     plumb_json_put_key(json, "shape");
@@ -171,8 +222,10 @@ void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor
         plumb_json_put_int(json, record->shape[i]);
     plumb_json_close_array(json);
     put_string(json, "dtype", plumb_dtype_name(record->dtype));
-    put_string(json, "fingerprint", fingerprint);
-    if (record->has_stats)
+    put_fingerprint(json, record);
+    if (record->has_stats && record->partial_stats)
+        put_partial_stats(json, &record->stats);
+    else if (record->has_stats)
         plumb_stats_json(json, &record->stats);
     if (record->element >= 0) {
         plumb_json_put_key(json, "element");

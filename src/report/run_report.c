@@ -25,7 +25,9 @@ static bool list_json(void *context, const struct plumb_tensor_record *record)
     return !plumb_buffer_failed(listing->json->buffer);
 }
 
-static const char *counts_word(const struct plumb_stats *stats, char text[WORD_SIZE])
+/* "3 nan, 1 inf"; of another tool's statistics only which of them. */
+static const char *counts_word(const struct plumb_stats *stats, bool partial,
+                               char text[WORD_SIZE])
 {
     const uint64_t infinite = stats->pos_inf + stats->neg_inf;
     text[0] = '\0';
@@ -35,7 +37,10 @@ static const char *counts_word(const struct plumb_stats *stats, char text[WORD_S
         const char *what;
     } parts[] = {{stats->nan, "nan"}, {infinite, "inf"}, {stats->at_max, "at max"}};
     for (size_t i = 0; i < 3; i++)
-        if (parts[i].count && at < WORD_SIZE - 32)
+        if (parts[i].count && partial)
+            at += (size_t)snprintf(text + at, WORD_SIZE - at, "%s%s", at ? ", " : "",
+                                   parts[i].what);
+        else if (parts[i].count && at < WORD_SIZE - 32)
             at += (size_t)snprintf(text + at, WORD_SIZE - at, "%s%llu %s", at ? ", " : "",
                                    (unsigned long long)parts[i].count, parts[i].what);
     return text;
@@ -60,7 +65,9 @@ static bool list_row(void *context, const struct plumb_tensor_record *record)
     for (size_t i = 0; i < 4; i++)
         plumb_table_text_cell(table, "%s",
                               record->has_stats ? plumb_word_number(numbers[i], words[i]) : "");
-    plumb_table_text_cell(table, "%s", record->has_stats ? counts_word(stats, counts) : "");
+    plumb_table_text_cell(table, "%s",
+                          record->has_stats ? counts_word(stats, record->partial_stats, counts)
+                                            : "");
     return !table->failed;
 }
 

@@ -34,8 +34,13 @@ static void write_head(const struct plumb_run *run, struct plumb_buffer *to)
 {
     int64_t first = 0, last = 0;
     const size_t ranks = plumb_run_rank_count(run);
-    plumb_buffer_printf(to, "%s: a run, %s; %zu rank%s", plumb_run_path(run),
-                        plumb_ended_name(plumb_run_ended(run)), ranks, ranks == 1 ? "" : "s");
+    const char *format = plumb_run_format(run);
+    if (strcmp(format, "plumb") == 0)
+        plumb_buffer_printf(to, "%s: a run, %s", plumb_run_path(run),
+                            plumb_ended_name(plumb_run_ended(run)));
+    else
+        plumb_buffer_printf(to, "%s: records of %s", plumb_run_path(run), format);
+    plumb_buffer_printf(to, "; %zu rank%s", ranks, ranks == 1 ? "" : "s");
     if (plumb_run_steps(run, &first, &last))
         plumb_buffer_printf(to, ", steps %lld to %lld", (long long)first, (long long)last);
     plumb_buffer_text(to, "\n");

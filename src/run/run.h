@@ -4,7 +4,9 @@
 
 #include "base/arena.h"
 #include "base/table.h"
+#include "format/record_format.h"
 #include "format/run_block.h"
+#include "run/run_source.h"
 
 enum {
     PLUMB_RUN_MOST_RANKS = 65536,
@@ -28,7 +30,7 @@ struct plumb_series_growing {
 };
 
 struct plumb_rank_file {
-    struct plumb_run_rank facts;
+    struct plumb_run_rank facts; /* all there is of a foreign run's rank */
     char *directory;
     int fd;
     uint64_t scanned;     /* bytes looked at */
@@ -43,7 +45,10 @@ struct plumb_rank_file {
 struct plumb_run {
     struct plumb_arena arena;
     char *path;
-    struct plumb_rank_file *ranks; /* by rank */
+    const struct plumb_run_source *source;
+    const struct plumb_record_format *foreign; /* NULL: Plumb's own */
+    struct plumb_record_parts parts;           /* of a foreign one, by rank and step */
+    struct plumb_rank_file *ranks;             /* by rank */
     size_t rank_count, rank_capacity;
     struct plumb_series_growing *series;
     size_t series_count, series_capacity;
@@ -58,6 +63,47 @@ struct plumb_run {
 
 /* False when out of memory. */
 bool plumb_run_warn(struct plumb_run *run, const char *format, ...) PLUMB_PRINTF(2, 3);
+
+/* run_grow.c. NULL or false when out of memory. */
+struct plumb_series_growing *plumb_run_grow_series(struct plumb_run *run, int rank,
+                                                   const char *name);
+bool plumb_series_add_point(struct plumb_series_growing *growing, int64_t step, double value);
+bool plumb_run_add_config(struct plumb_run *run, int rank, const char *key, const char *json);
+bool plumb_run_add_note(struct plumb_run *run, const char *key, const char *json);
+/* At the end; plumb_run_sort_ranks() puts them in order. */
+struct plumb_rank_file *plumb_run_add_rank(struct plumb_run *run, int rank);
+void plumb_run_sort_ranks(struct plumb_run *run);
+struct plumb_rank_file *plumb_run_find_rank(const struct plumb_run *run, int rank);
+/* Widens what is known of a rank's steps. */
+void plumb_rank_take_step(struct plumb_run_rank *facts, int64_t step);
+
+/* run_visit.c: the rows of Plumb's own runs. */
+enum plumb_status
+plumb_own_visit_records(struct plumb_run *run, const struct plumb_run_query *query,
+                        bool (*visit)(void *context, const struct plumb_tensor_record *record),
+                        void *context, struct plumb_error *err);
+enum plumb_status
+plumb_own_visit_spans(struct plumb_run *run, const struct plumb_run_query *query,
+                      bool (*visit)(void *context, const struct plumb_span *span),
+                      void *context, struct plumb_error *err);
+enum plumb_status
+plumb_own_visit_counters(struct plumb_run *run, const struct plumb_run_query *query,
+                         bool (*visit)(void *context, const struct plumb_counter *counter),
+                         void *context, struct plumb_error *err);
+enum plumb_status plumb_own_visit_collectives(
+    struct plumb_run *run, const struct plumb_run_query *query,
+    bool (*visit)(void *context, const struct plumb_rank_collective *collective), void *context,
+    struct plumb_error *err);
+enum plumb_status
+plumb_own_visit_steps(struct plumb_run *run, const struct plumb_run_query *query,
+                      bool (*visit)(void *context, const struct plumb_run_step *step),
+                      void *context, struct plumb_error *err);
+enum plumb_status plumb_own_visit_flight(struct plumb_run *run, int rank,
+                                         bool (*visit)(void *context, int64_t step,
+                                                       int64_t time_ns, const char *what),
+                                         void *context, struct plumb_error *err);
+enum plumb_status plumb_own_open_values(const struct plumb_run *run, int rank, int64_t step,
+                                        struct plumb_file **out, struct plumb_error *err);
 
 /* run_scan.c: takes in the blocks that were appended since the last call. */
 enum plumb_status plumb_rank_scan(struct plumb_run *run, struct plumb_rank_file *rank,

@@ -3,6 +3,18 @@
 
 #include <string.h>
 
+static const char *const ended_names[PLUMB_ENDED_COUNT] = {
+    [PLUMB_ENDED_CLOSED] = "closed",
+    [PLUMB_ENDED_RUNNING] = "running",
+    [PLUMB_ENDED_STOPPED] = "stopped",
+    [PLUMB_ENDED_KILLED] = "killed",
+};
+
+const char *plumb_ended_name(enum plumb_ended ended)
+{
+    return (unsigned)ended < PLUMB_ENDED_COUNT ? ended_names[ended] : "unknown";
+}
+
 const char *plumb_run_path(const struct plumb_run *run)
 {
     return run->path;

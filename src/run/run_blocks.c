@@ -10,53 +10,6 @@
 
 /* ---- series ------------------------------------------------------------------------------ */
 
-static struct plumb_series_growing *find_series(struct plumb_run *run, int rank,
-                                                const char *name)
-{
-    size_t index = 0;
-    char *key = plumb_arena_printf(&run->arena, "%d %s", rank, name);
-    if (!key)
-        return NULL;
-    if (plumb_table_get(&run->series_names, key, &index))
-        return &run->series[index];
-    if (run->series_count == run->series_capacity) {
-        const size_t larger = run->series_capacity ? run->series_capacity * 2 : 16;
-        void *series = plumb_realloc_array(run->series, larger, sizeof *run->series);
-        if (!series)
-            return NULL;
-        run->series = series;
-        run->series_capacity = larger;
-    }
-    char *copy = plumb_arena_text(&run->arena, name, strlen(name));
-    if (!copy || !plumb_table_put(&run->series_names, key, run->series_count))
-        return NULL;
-    struct plumb_series_growing *growing = &run->series[run->series_count++];
-    *growing = (struct plumb_series_growing){.series = {.name = copy, .rank = rank}};
-    return growing;
-}
-
-static bool add_point(struct plumb_series_growing *growing, int64_t step, double value)
-{
-    struct plumb_series *series = &growing->series;
-    if (series->count == growing->capacity) {
-        const size_t larger = growing->capacity ? growing->capacity * 2 : 64;
-        int64_t *steps = plumb_realloc_array(growing->steps, larger, sizeof *steps);
-        if (!steps)
-            return false;
-        growing->steps = steps;
-        double *values = plumb_realloc_array(growing->values, larger, sizeof *values);
-        if (!values)
-            return false;
-        growing->values = values;
-        growing->capacity = larger;
-    }
-    growing->steps[series->count] = step;
-    growing->values[series->count++] = value;
-    series->steps = growing->steps;
-    series->values = growing->values;
-    return true;
-}
-
 /* Names repeat within a block: the last few are remembered by their offset. */
 enum { REMEMBERED = 64 };
 
@@ -73,13 +26,13 @@ static enum plumb_status take_series(struct plumb_run *run, const struct plumb_r
         const size_t slot = row.name % REMEMBERED;
         if (!known[slot].index || known[slot].name != row.name) {
             const struct plumb_series_growing *found =
-                find_series(run, rank->facts.rank, plumb_block_text(block, row.name));
+                plumb_run_grow_series(run, rank->facts.rank, plumb_block_text(block, row.name));
             if (!found)
                 return plumb_fail_memory(err);
             known[slot].name = row.name;
             known[slot].index = (size_t)(found - run->series) + 1;
         }
-        if (!add_point(&run->series[known[slot].index - 1], row.step, row.value))
+        if (!plumb_series_add_point(&run->series[known[slot].index - 1], row.step, row.value))
             return plumb_fail_memory(err);
     }
     return PLUMB_OK;
@@ -116,22 +69,10 @@ static const char *checked_json(struct plumb_run *run, const char *json)
 static enum plumb_status take_config(struct plumb_run *run, const struct plumb_rank_file *rank,
                                      const char *key, const char *json, struct plumb_error *err)
 {
-    if (run->config_count == run->config_capacity) {
-        const size_t larger = run->config_capacity ? run->config_capacity * 2 : 32;
-        void *configs = plumb_realloc_array(run->configs, larger, sizeof *run->configs);
-        if (!configs)
-            return plumb_fail_memory(err);
-        run->configs = configs;
-        run->config_capacity = larger;
-    }
-    struct plumb_run_config *config = &run->configs[run->config_count];
-    config->rank = rank->facts.rank;
-    config->key = plumb_arena_text(&run->arena, key, strlen(key));
-    config->json = checked_json(run, json);
-    if (!config->key || !config->json)
-        return plumb_fail_memory(err);
-    run->config_count++;
-    return PLUMB_OK;
+    const char *checked = checked_json(run, json);
+    return checked && plumb_run_add_config(run, rank->facts.rank, key, checked)
+               ? PLUMB_OK
+               : plumb_fail_memory(err);
 }
 
 static uint64_t digits(const char *text)

@@ -1,4 +1,4 @@
-/* run_open.c - finds the ranks of a run, reads run.json, and says how each rank ended. */
+/* run_open.c - Plumb's own runs: finds the ranks, reads run.json, says how each rank ended. */
 #include "run/run.h"
 
 #include "base/error.h"
@@ -20,43 +20,6 @@
 #include <unistd.h>
 
 enum { RUN_JSON_LARGEST = 16 << 20 };
-
-static const char *const ended_names[PLUMB_ENDED_COUNT] = {
-    [PLUMB_ENDED_CLOSED] = "closed",
-    [PLUMB_ENDED_RUNNING] = "running",
-    [PLUMB_ENDED_STOPPED] = "stopped",
-    [PLUMB_ENDED_KILLED] = "killed",
-};
-
-const char *plumb_ended_name(enum plumb_ended ended)
-{
-    return (unsigned)ended < PLUMB_ENDED_COUNT ? ended_names[ended] : "unknown";
-}
-
-bool plumb_run_warn(struct plumb_run *run, const char *format, ...)
-{
-    if (run->warning_count == PLUMB_RUN_MOST_WARNINGS) {
-        run->warnings_left_out++;
-        return true;
-    }
-    if (run->warning_count == run->warning_capacity) {
-        const size_t larger = run->warning_capacity ? run->warning_capacity * 2 : 8;
-        void *warnings = plumb_realloc_array(run->warnings, larger, sizeof *run->warnings);
-        if (!warnings)
-            return false;
-        run->warnings = warnings;
-        run->warning_capacity = larger;
-    }
-    char text[1024];
-    va_list args;
-    va_start(args, format);
-    (void)vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    const char *copy = plumb_arena_text(&run->arena, text, strlen(text));
-    if (copy)
-        run->warnings[run->warning_count++] = copy;
-    return copy != NULL;
-}
 
 /* ---- run.json --------------------------------------------------------------------------- */
 
@@ -83,25 +46,14 @@ static void put_scalar(struct plumb_json_writer *json, const struct plumb_json *
 
 static bool add_note(struct plumb_run *run, const struct plumb_json *member)
 {
-    if (run->note_count == run->note_capacity) {
-        const size_t larger = run->note_capacity ? run->note_capacity * 2 : 16;
-        void *notes = plumb_realloc_array(run->notes, larger, sizeof *run->notes);
-        if (!notes)
-            return false;
-        run->notes = notes;
-        run->note_capacity = larger;
-    }
     struct plumb_buffer text;
     plumb_buffer_init(&text, RUN_JSON_LARGEST);
     struct plumb_json_writer json = plumb_json_writer_of(&text);
     put_scalar(&json, member);
-    struct plumb_note *note = &run->notes[run->note_count];
-    note->key = member->key;
-    note->json =
-        plumb_buffer_failed(&text) ? NULL : plumb_arena_text(&run->arena, text.data, text.size);
+    const bool added =
+        !plumb_buffer_failed(&text) && plumb_run_add_note(run, member->key, text.data);
     plumb_buffer_release(&text);
-    run->note_count += note->json != NULL;
-    return note->json != NULL;
+    return added;
 }
 
 static enum plumb_status parse_run_json(struct plumb_run *run, const struct plumb_map *map,
@@ -160,49 +112,26 @@ static int rank_of(const char *name)
     return number;
 }
 
-static bool has_rank(const struct plumb_run *run, int number)
-{
-    for (size_t i = 0; i < run->rank_count; i++)
-        if (run->ranks[i].facts.rank == number)
-            return true;
-    return false;
-}
-
 static enum plumb_status add_rank(struct plumb_run *run, const char *name,
                                   struct plumb_error *err)
 {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/%s/records.plumb", run->path, name) >= (int)sizeof path)
         return plumb_fail(err, PLUMB_LIMIT, -1, "%s: the path is too long", run->path);
-    if (run->rank_count == run->rank_capacity) {
-        const size_t larger = run->rank_capacity ? run->rank_capacity * 2 : 8;
-        void *ranks = plumb_realloc_array(run->ranks, larger, sizeof *run->ranks);
-        if (!ranks)
-            return plumb_fail_memory(err);
-        run->ranks = ranks;
-        run->rank_capacity = larger;
-    }
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return errno == ENOENT || plumb_run_warn(run, "%s: %s", path, strerror(errno))
                    ? PLUMB_OK
                    : plumb_fail_memory(err);
     char *directory = plumb_arena_printf(&run->arena, "%s/%s", run->path, name);
-    if (!directory) {
+    struct plumb_rank_file *rank = directory ? plumb_run_add_rank(run, rank_of(name)) : NULL;
+    if (!rank) {
         (void)close(fd);
         return plumb_fail_memory(err);
     }
-    run->ranks[run->rank_count++] = (struct plumb_rank_file){
-        .facts = {.rank = rank_of(name), .how = "", .first_step = 0, .last_step = -1},
-        .directory = directory,
-        .fd = fd};
+    rank->directory = directory;
+    rank->fd = fd;
     return PLUMB_OK;
-}
-
-static int by_rank(const void *left, const void *right)
-{
-    const struct plumb_rank_file *a = left, *b = right;
-    return a->facts.rank < b->facts.rank ? -1 : a->facts.rank > b->facts.rank;
 }
 
 static enum plumb_status find_ranks(struct plumb_run *run, struct plumb_error *err)
@@ -213,12 +142,11 @@ static enum plumb_status find_ranks(struct plumb_run *run, struct plumb_error *e
     enum plumb_status status = PLUMB_OK;
     for (const struct dirent *entry; !status && (entry = readdir(directory));) {
         const int number = rank_of(entry->d_name);
-        if (number >= 0 && !has_rank(run, number))
+        if (number >= 0 && !plumb_run_find_rank(run, number))
             status = add_rank(run, entry->d_name, err);
     }
     (void)closedir(directory);
-    if (run->rank_count > 1)
-        qsort(run->ranks, run->rank_count, sizeof *run->ranks, by_rank);
+    plumb_run_sort_ranks(run);
     return status;
 }
 
@@ -303,7 +231,7 @@ static enum plumb_status count_saved(struct plumb_run *run, struct plumb_rank_fi
 
 /* ---- the run ------------------------------------------------------------------------------ */
 
-enum plumb_status plumb_run_refresh(struct plumb_run *run, struct plumb_error *err)
+static enum plumb_status refresh(struct plumb_run *run, struct plumb_error *err)
 {
     enum plumb_status status = find_ranks(run, err);
     for (size_t i = 0; i < run->rank_count && status == PLUMB_OK; i++) {
@@ -319,12 +247,12 @@ enum plumb_status plumb_run_refresh(struct plumb_run *run, struct plumb_error *e
     return status;
 }
 
-bool plumb_run_is(const char *path)
+static enum plumb_probe probe(const char *path)
 {
     char file[4096];
     struct stat info;
     if (stat(path, &info) != 0 || !S_ISDIR(info.st_mode))
-        return false;
+        return PLUMB_PROBE_NO;
     DIR *directory = opendir(path);
     bool found = false;
     for (const struct dirent *entry; directory && !found && (entry = readdir(directory));)
@@ -334,51 +262,26 @@ bool plumb_run_is(const char *path)
                 access(file, F_OK) == 0;
     if (directory)
         (void)closedir(directory);
-    return found || (snprintf(file, sizeof file, "%s/run.json", path) < (int)sizeof file &&
-                     access(file, F_OK) == 0);
+    found |= snprintf(file, sizeof file, "%s/run.json", path) < (int)sizeof file &&
+             access(file, F_OK) == 0;
+    return found ? PLUMB_PROBE_CERTAIN : PLUMB_PROBE_NO;
 }
 
-enum plumb_status plumb_run_open(const char *path, struct plumb_run **out,
-                                 struct plumb_error *err)
+static enum plumb_status open_own(struct plumb_run *run, struct plumb_error *err)
 {
-    if (!plumb_run_is(path))
-        return plumb_fail(err, PLUMB_NOT_FOUND, -1,
-                          "%s: not a recorded run; give the directory that holds run.json",
-                          path);
-    struct plumb_run *run = plumb_alloc_array(1, sizeof *run);
-    if (!run)
-        return plumb_fail_memory(err);
-    run->path = plumb_copy_string(path);
-    enum plumb_status status = run->path ? read_run_json(run, err) : plumb_fail_memory(err);
-    if (status == PLUMB_OK)
-        status = plumb_run_refresh(run, err);
-    if (status) {
-        plumb_run_close(run);
-        return status;
-    }
-    *out = run;
-    return PLUMB_OK;
+    const enum plumb_status status = read_run_json(run, err);
+    return status ? status : refresh(run, err);
 }
 
-void plumb_run_close(struct plumb_run *run)
-{
-    if (!run)
-        return;
-    for (size_t i = 0; i < run->rank_count; i++) {
-        (void)close(run->ranks[i].fd);
-        plumb_free(run->ranks[i].blocks);
-    }
-    for (size_t i = 0; i < run->series_count; i++) {
-        plumb_free(run->series[i].steps);
-        plumb_free(run->series[i].values);
-    }
-    plumb_table_release(&run->series_names);
-    plumb_arena_release(&run->arena);
-    plumb_free(run->ranks);
-    plumb_free(run->series);
-    plumb_free(run->configs);
-    plumb_free(run->notes);
-    plumb_free(run->warnings);
-    plumb_free(run->path);
-    plumb_free(run);
-}
+const struct plumb_run_source plumb_run_source_own = {
+    .probe = probe,
+    .open = open_own,
+    .refresh = refresh,
+    .visit_records = plumb_own_visit_records,
+    .visit_steps = plumb_own_visit_steps,
+    .visit_spans = plumb_own_visit_spans,
+    .visit_counters = plumb_own_visit_counters,
+    .visit_collectives = plumb_own_visit_collectives,
+    .visit_flight = plumb_own_visit_flight,
+    .open_values = plumb_own_open_values,
+};

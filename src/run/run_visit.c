@@ -1,4 +1,5 @@
-/* run_visit.c - rows that stay on disk until somebody asks: steps, records, spans, counters, flight. */
+/* run_visit.c - rows of Plumb's own runs that stay on disk until somebody asks: steps, records,
+ * spans, counters, collectives, flight. */
 #include "run/run.h"
 
 #include "base/error.h"
@@ -24,13 +25,8 @@ struct visitor {
         bool (*collective)(void *context, const struct plumb_rank_collective *collective);
     } visit;
     void *context;
-    char label[LABEL_SIZE];
+    char label[LABEL_SIZE], value[LABEL_SIZE + 512];
 };
-
-static bool wants_step(const struct plumb_run_query *query, int64_t first, int64_t last)
-{
-    return !query->some_steps || (last >= query->first_step && first <= query->last_step);
-}
 
 static bool visit_block(struct visitor *visitor, int rank, const struct plumb_block *block)
 {
@@ -38,7 +34,8 @@ static bool visit_block(struct visitor *visitor, int rank, const struct plumb_bl
         int64_t step = 0;
         if (block->columns[0]) /* every kind with steps has them first */
             memcpy(&step, block->columns[0] + i * sizeof step, sizeof step);
-        if (wants_step(visitor->query, step, step) && !visitor->row(visitor, rank, block, i))
+        if (plumb_query_wants_steps(visitor->query, step, step) &&
+            !visitor->row(visitor, rank, block, i))
             return false;
     }
     return true;
@@ -53,7 +50,8 @@ static enum plumb_status visit_rank(struct plumb_run *run, struct plumb_rank_fil
         struct plumb_block block;
         bool sound = false;
         if (place->header.kind != visitor->kind ||
-            !wants_step(visitor->query, place->header.first_step, place->header.last_step))
+            !plumb_query_wants_steps(visitor->query, place->header.first_step,
+                                     place->header.last_step))
             continue;
         enum plumb_status status = plumb_rank_load(run, rank, place, body, &block, &sound, err);
         if (status)
@@ -66,16 +64,13 @@ static enum plumb_status visit_rank(struct plumb_run *run, struct plumb_rank_fil
 static enum plumb_status visit_all(struct plumb_run *run, struct visitor *visitor,
                                    struct plumb_error *err)
 {
-    static const struct plumb_run_query everything = {.rank = -1};
     struct plumb_buffer body;
     enum plumb_status status = PLUMB_OK;
     bool go_on = true;
-    if (!visitor->query)
-        visitor->query = &everything;
     plumb_buffer_init(&body, PLUMB_BLOCK_LARGEST);
     for (size_t i = 0; i < run->rank_count && !status && go_on; i++) {
         struct plumb_rank_file *rank = &run->ranks[i];
-        if (visitor->query->rank < 0 || visitor->query->rank == rank->facts.rank)
+        if (plumb_query_wants_rank(visitor->query, rank->facts.rank))
             status = visit_rank(run, rank, visitor, &body, &go_on, err);
     }
     plumb_buffer_release(&body);
@@ -114,21 +109,17 @@ static void make_label(struct visitor *visitor, const char *module, const char *
                    *module && *op ? "." : "", op, number);
 }
 
-/* A pattern without a call number means every call. */
-static bool is_wanted(struct visitor *visitor, const struct plumb_tensor_record *record)
+/* As the recorder names the tensor in the step's npz. */
+static void name_value(struct visitor *visitor, struct plumb_tensor_record *record)
 {
-    const struct plumb_run_query *query = visitor->query;
-    if (query->slot && !plumb_text_matches(query->slot, record->slot))
-        return false;
-    if (!query->op || plumb_text_matches(query->op, visitor->label))
-        return true;
-    char *number = record->call > 0 ? strrchr(visitor->label, '#') : NULL;
-    if (!number)
-        return false;
-    *number = '\0';
-    const bool wanted = plumb_text_matches(query->op, visitor->label);
-    *number = '#';
-    return wanted;
+    if (!record->has_values)
+        return;
+    if (*record->label)
+        (void)snprintf(visitor->value, sizeof visitor->value, "%s/%s/%s", record->label,
+                       plumb_phase_name(record->phase), record->slot);
+    else
+        (void)snprintf(visitor->value, sizeof visitor->value, "%s", record->slot);
+    record->value_name = visitor->value;
 }
 
 static bool record_row(struct visitor *visitor, int rank, const struct plumb_block *block,
@@ -150,13 +141,15 @@ static bool record_row(struct visitor *visitor, int rank, const struct plumb_blo
         .slot = plumb_block_text(block, row.slot),
         .shape = shape,
         .fingerprint = row.fingerprint,
+        .fingerprint_kind = PLUMB_FINGERPRINT_OWN,
         .has_stats = row.flags & PLUMB_TENSOR_HAS_STATS,
         .has_values = row.flags & PLUMB_TENSOR_HAS_VALUES,
         .element = row.element,
         .stats = row.stats,
     };
     make_label(visitor, record.module, record.op, record.call);
-    if (!is_wanted(visitor, &record) ||
+    name_value(visitor, &record);
+    if (!plumb_query_wants_record(visitor->query, &record) ||
         !plumb_dtype_from_name(plumb_block_text(block, row.dtype), &record.dtype) ||
         !parse_shape(plumb_block_text(block, row.shape), shape, &record.dims))
         return true;
@@ -164,7 +157,7 @@ static bool record_row(struct visitor *visitor, int rank, const struct plumb_blo
 }
 
 enum plumb_status
-plumb_run_visit_records(struct plumb_run *run, const struct plumb_run_query *query,
+plumb_own_visit_records(struct plumb_run *run, const struct plumb_run_query *query,
                         bool (*visit)(void *context, const struct plumb_tensor_record *record),
                         void *context, struct plumb_error *err)
 {
@@ -189,7 +182,7 @@ static bool step_row(struct visitor *visitor, int rank, const struct plumb_block
 }
 
 enum plumb_status
-plumb_run_visit_steps(struct plumb_run *run, const struct plumb_run_query *query,
+plumb_own_visit_steps(struct plumb_run *run, const struct plumb_run_query *query,
                       bool (*visit)(void *context, const struct plumb_run_step *step),
                       void *context, struct plumb_error *err)
 {
@@ -216,7 +209,7 @@ static bool span_row(struct visitor *visitor, int rank, const struct plumb_block
 }
 
 enum plumb_status
-plumb_run_visit_spans(struct plumb_run *run, const struct plumb_run_query *query,
+plumb_own_visit_spans(struct plumb_run *run, const struct plumb_run_query *query,
                       bool (*visit)(void *context, const struct plumb_span *span),
                       void *context, struct plumb_error *err)
 {
@@ -242,7 +235,7 @@ static bool counter_row(struct visitor *visitor, int rank, const struct plumb_bl
 }
 
 enum plumb_status
-plumb_run_visit_counters(struct plumb_run *run, const struct plumb_run_query *query,
+plumb_own_visit_counters(struct plumb_run *run, const struct plumb_run_query *query,
                          bool (*visit)(void *context, const struct plumb_counter *counter),
                          void *context, struct plumb_error *err)
 {
@@ -271,7 +264,7 @@ static bool collective_row(struct visitor *visitor, int rank, const struct plumb
     return visitor->visit.collective(visitor->context, &collective);
 }
 
-enum plumb_status plumb_run_visit_collectives(
+enum plumb_status plumb_own_visit_collectives(
     struct plumb_run *run, const struct plumb_run_query *query,
     bool (*visit)(void *context, const struct plumb_rank_collective *collective), void *context,
     struct plumb_error *err)
@@ -301,14 +294,6 @@ static const char *what_name(enum plumb_flight_what what)
         return "collective of";
     }
     return "unknown";
-}
-
-static const struct plumb_rank_file *find_rank(const struct plumb_run *run, int rank)
-{
-    for (size_t i = 0; i < run->rank_count; i++)
-        if (run->ranks[i].facts.rank == rank)
-            return &run->ranks[i];
-    return NULL;
 }
 
 /* Slots are in a ring: the smallest number is the oldest. */
@@ -341,12 +326,12 @@ static void walk_ring(const struct plumb_map *map, uint32_t slots,
     }
 }
 
-enum plumb_status plumb_run_visit_flight(struct plumb_run *run, int rank,
+enum plumb_status plumb_own_visit_flight(struct plumb_run *run, int rank,
                                          bool (*visit)(void *context, int64_t step,
                                                        int64_t time_ns, const char *what),
                                          void *context, struct plumb_error *err)
 {
-    const struct plumb_rank_file *file = find_rank(run, rank);
+    const struct plumb_rank_file *file = plumb_run_find_rank(run, rank);
     char path[4096];
     struct plumb_map *map = NULL;
     struct plumb_flight_header header;
@@ -365,10 +350,10 @@ enum plumb_status plumb_run_visit_flight(struct plumb_run *run, int rank,
     return status;
 }
 
-enum plumb_status plumb_run_open_values(const struct plumb_run *run, int rank, int64_t step,
+enum plumb_status plumb_own_open_values(const struct plumb_run *run, int rank, int64_t step,
                                         struct plumb_file **out, struct plumb_error *err)
 {
-    const struct plumb_rank_file *file = find_rank(run, rank);
+    const struct plumb_rank_file *file = plumb_run_find_rank(run, rank);
     char path[4096];
     if (!file)
         return plumb_fail(err, PLUMB_NOT_FOUND, -1, "%s: has no rank %d", run->path, rank);

@@ -1,0 +1,341 @@
+/* json_pull.c - a JSON text token by token; see json_pull.h. */
+#include "base/json_pull.h"
+
+#include "base/number.h"
+#include "base/utf8.h"
+
+#include <math.h>
+#include <string.h>
+
+enum state { BEFORE_VALUE, FIRST_OF_ARRAY, FIRST_OF_OBJECT, AFTER_VALUE };
+
+struct plumb_json_pull plumb_json_pull_of(const void *bytes, size_t size)
+{
+    return (struct plumb_json_pull){.bytes = bytes, .size = size, .state = BEFORE_VALUE};
+}
+
+static enum plumb_json_token broken(struct plumb_json_pull *pull, const char *expected)
+{
+    if (!pull->problem)
+        pull->problem = expected;
+    return PLUMB_JSON_BROKEN;
+}
+
+static char peek(const struct plumb_json_pull *pull)
+{
+    return pull->at < pull->size ? pull->bytes[pull->at] : '\0';
+}
+
+static void skip_space(struct plumb_json_pull *pull)
+{
+    while (pull->at < pull->size) {
+        const char c = pull->bytes[pull->at];
+        if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
+            return;
+        pull->at++;
+    }
+}
+
+static bool in_object(const struct plumb_json_pull *pull)
+{
+    const size_t level = pull->depth - 1;
+    return pull->is_object[level / 8] >> (level % 8) & 1U;
+}
+
+/* ---- scalars ---------------------------------------------------------------------------- */
+
+/* From after the opening quote to after the closing one. */
+static bool take_string(struct plumb_json_pull *pull)
+{
+    const char *start = pull->bytes + pull->at, *from = start;
+    size_t left = pull->size - pull->at;
+    pull->escaped = false;
+    for (;;) {
+        const char *quote = memchr(from, '"', left);
+        if (!quote) {
+            pull->at = pull->size;
+            return false;
+        }
+        size_t backslashes = 0;
+        while (quote - backslashes > start && quote[-1 - (ptrdiff_t)backslashes] == '\\')
+            backslashes++;
+        if (backslashes % 2 == 0) {
+            pull->text = start;
+            pull->length = (size_t)(quote - start);
+            pull->escaped = memchr(start, '\\', pull->length) != NULL;
+            pull->at = (size_t)(quote - pull->bytes) + 1;
+            return true;
+        }
+        left -= (size_t)(quote + 1 - from);
+        from = quote + 1;
+    }
+}
+
+static bool take_word(struct plumb_json_pull *pull, const char *word)
+{
+    const size_t length = strlen(word);
+    if (pull->size - pull->at < length || memcmp(pull->bytes + pull->at, word, length) != 0)
+        return false;
+    pull->text = pull->bytes + pull->at;
+    pull->length = length;
+    pull->at += length;
+    return true;
+}
+
+static bool is_number_character(char c)
+{
+    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+static enum plumb_json_token take_number(struct plumb_json_pull *pull)
+{
+    if (take_word(pull, "NaN") || take_word(pull, "Infinity") || take_word(pull, "-Infinity"))
+        return PLUMB_JSON_NUMBER;
+    const size_t start = pull->at;
+    if (peek(pull) == '-')
+        pull->at++;
+    if (peek(pull) < '0' || peek(pull) > '9')
+        return broken(pull, "a value");
+    while (is_number_character(peek(pull)))
+        pull->at++;
+    if (pull->at == pull->size && pull->depth)
+        return broken(pull, "the end of a number"); /* it may have had more digits */
+    pull->text = pull->bytes + start;
+    pull->length = pull->at - start;
+    return PLUMB_JSON_NUMBER;
+}
+
+static enum plumb_json_token take_scalar(struct plumb_json_pull *pull)
+{
+    switch (peek(pull)) {
+    case '"':
+        pull->at++;
+        return take_string(pull) ? PLUMB_JSON_TEXT
+                                 : broken(pull, "the closing quote of a string");
+    case 't':
+        return take_word(pull, "true") ? PLUMB_JSON_TRUE : broken(pull, "a value");
+    case 'f':
+        return take_word(pull, "false") ? PLUMB_JSON_FALSE : broken(pull, "a value");
+    case 'n':
+        return take_word(pull, "null") ? PLUMB_JSON_NOTHING : broken(pull, "a value");
+    default:
+        return take_number(pull);
+    }
+}
+
+/* ---- structure --------------------------------------------------------------------------- */
+
+static enum plumb_json_token open_level(struct plumb_json_pull *pull, bool object)
+{
+    if (pull->depth == PLUMB_JSON_PULL_DEPTH)
+        return broken(pull, "at most 512 levels");
+    const unsigned char bit = (unsigned char)(1U << (pull->depth % 8));
+    unsigned char *byte = &pull->is_object[pull->depth / 8];
+    *byte = (unsigned char)(object ? *byte | bit : *byte & ~bit);
+    pull->depth++;
+    pull->at++;
+    pull->state = object ? FIRST_OF_OBJECT : FIRST_OF_ARRAY;
+    return object ? PLUMB_JSON_OPEN_OBJECT : PLUMB_JSON_OPEN_ARRAY;
+}
+
+static enum plumb_json_token close_level(struct plumb_json_pull *pull)
+{
+    const bool object = in_object(pull);
+    pull->depth--;
+    pull->at++;
+    pull->state = AFTER_VALUE;
+    return object ? PLUMB_JSON_CLOSE_OBJECT : PLUMB_JSON_CLOSE_ARRAY;
+}
+
+static enum plumb_json_token take_value(struct plumb_json_pull *pull)
+{
+    const char c = peek(pull);
+    if (c == '{' || c == '[')
+        return open_level(pull, c == '{');
+    pull->state = AFTER_VALUE;
+    return take_scalar(pull);
+}
+
+static enum plumb_json_token take_key(struct plumb_json_pull *pull)
+{
+    if (peek(pull) != '"')
+        return broken(pull, "a key in double quotes");
+    pull->at++;
+    if (!take_string(pull))
+        return broken(pull, "the closing quote of a key");
+    skip_space(pull);
+    if (peek(pull) != ':')
+        return broken(pull, "a colon");
+    pull->at++;
+    pull->state = BEFORE_VALUE;
+    return PLUMB_JSON_KEY;
+}
+
+static enum plumb_json_token after_value(struct plumb_json_pull *pull)
+{
+    if (!pull->depth)
+        return PLUMB_JSON_TOKEN_END;
+    const char c = peek(pull);
+    if (c == (in_object(pull) ? '}' : ']'))
+        return close_level(pull);
+    if (c != ',')
+        return broken(pull, "a comma or the end of an object or array");
+    pull->at++;
+    skip_space(pull);
+    return in_object(pull) ? take_key(pull) : take_value(pull);
+}
+
+enum plumb_json_token plumb_json_pull_next(struct plumb_json_pull *pull)
+{
+    if (pull->problem)
+        return PLUMB_JSON_BROKEN;
+    skip_space(pull);
+    switch ((enum state)pull->state) {
+    case FIRST_OF_ARRAY:
+        return peek(pull) == ']' ? close_level(pull) : take_value(pull);
+    case FIRST_OF_OBJECT:
+        return peek(pull) == '}' ? close_level(pull) : take_key(pull);
+    case AFTER_VALUE:
+        return after_value(pull);
+    case BEFORE_VALUE:
+        break;
+    }
+    return take_value(pull);
+}
+
+bool plumb_json_pull_skip(struct plumb_json_pull *pull, enum plumb_json_token token)
+{
+    size_t open = token == PLUMB_JSON_OPEN_OBJECT || token == PLUMB_JSON_OPEN_ARRAY;
+    while (open && token != PLUMB_JSON_BROKEN) {
+        token = plumb_json_pull_next(pull);
+        if (token == PLUMB_JSON_OPEN_OBJECT || token == PLUMB_JSON_OPEN_ARRAY)
+            open++;
+        else if (token == PLUMB_JSON_CLOSE_OBJECT || token == PLUMB_JSON_CLOSE_ARRAY)
+            open--;
+    }
+    return token != PLUMB_JSON_BROKEN;
+}
+
+/* ---- what a token says --------------------------------------------------------------------- */
+
+bool plumb_json_pull_is(const struct plumb_json_pull *pull, const char *text)
+{
+    return strlen(text) == pull->length && memcmp(text, pull->text, pull->length) == 0;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The character of "1f60" after \u; false if there are no four digits. */
+static bool hex_code(const char *text, size_t left, uint32_t *code)
+{
+    *code = 0;
+    for (size_t i = 0; i < 4; i++) {
+        const int digit = i < left ? hex_digit(text[i]) : -1;
+        if (digit < 0)
+            return false;
+        *code = *code << 4 | (uint32_t)digit;
+    }
+    return true;
+}
+
+/* What follows the backslash at `text`; returns how many characters it took. */
+static size_t unescape_one(const char *text, size_t left, struct plumb_buffer *to)
+{
+    static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+    const char *letter = left ? strchr(letters, *text) : NULL;
+    uint32_t code = 0, low = 0;
+    if (letter && *letter) {
+        plumb_buffer_append(to, meanings + (letter - letters), 1);
+        return 1;
+    }
+    if (!left || *text != 'u' || !hex_code(text + 1, left - 1, &code)) {
+        plumb_buffer_text(to, "?");
+        return left ? 1 : 0;
+    }
+    size_t used = 5;
+    if (code >= 0xd800U && code < 0xdc00U && left >= 11 && text[5] == '\\' && text[6] == 'u' &&
+        hex_code(text + 7, 4, &low) && low >= 0xdc00U && low < 0xe000U) {
+        code = 0x10000U + ((code - 0xd800U) << 10) + (low - 0xdc00U);
+        used = 11;
+    }
+    char utf8[8];
+    const size_t length = code ? plumb_utf8_encode(code, utf8) : 0;
+    plumb_buffer_append(to, length ? utf8 : "?", length ? length : 1);
+    return used;
+}
+
+static bool is_plain(const char *text, size_t length)
+{
+    bool plain = true;
+    for (size_t i = 0; i < length; i++)
+        plain &= text[i] >= ' ' && text[i] < 0x7f;
+    return plain;
+}
+
+/* Text without escapes; what is not UTF-8 or not printable becomes '?'. */
+static void append_checked(const char *text, size_t length, struct plumb_buffer *to)
+{
+    if (is_plain(text, length)) {
+        plumb_buffer_append(to, text, length);
+        return;
+    }
+    for (size_t i = 0; i < length;) {
+        const size_t wide = plumb_utf8_length(text + i, length - i);
+        const bool good = wide && (unsigned char)text[i] >= ' ';
+        plumb_buffer_append(to, good ? text + i : "?", good ? wide : 1);
+        i += good ? wide : 1;
+    }
+}
+
+void plumb_json_pull_unescape(const struct plumb_json_pull *pull, struct plumb_buffer *to)
+{
+    for (size_t i = 0; i < pull->length;) {
+        const char *from = pull->text + i;
+        const char *backslash = pull->escaped ? memchr(from, '\\', pull->length - i) : NULL;
+        const size_t plain = backslash ? (size_t)(backslash - from) : pull->length - i;
+        append_checked(from, plain, to);
+        i += plain;
+        if (backslash)
+            i += 1 + unescape_one(pull->text + i + 1, pull->length - i - 1, to);
+    }
+}
+
+bool plumb_json_pull_integer(const struct plumb_json_pull *pull, int64_t *integer)
+{
+    const bool negative = pull->length && pull->text[0] == '-';
+    int64_t value = 0;
+    for (size_t i = negative; i < pull->length; i++) {
+        const int digit = pull->text[i] - '0';
+        if (digit < 0 || digit > 9 || __builtin_mul_overflow(value, 10, &value) ||
+            __builtin_add_overflow(value, digit, &value))
+            return false;
+    }
+    *integer = negative ? -value : value;
+    return pull->length > (size_t)negative;
+}
+
+bool plumb_json_pull_double(const struct plumb_json_pull *pull, double *number)
+{
+    int64_t integer = 0;
+    if (plumb_json_pull_integer(pull, &integer) && integer > -(1LL << 53) &&
+        integer < 1LL << 53 && integer != 0) {
+        *number = (double)integer;
+        return true;
+    }
+    if (plumb_json_pull_is(pull, "NaN"))
+        *number = (double)NAN;
+    else if (plumb_json_pull_is(pull, "Infinity"))
+        *number = (double)INFINITY;
+    else if (plumb_json_pull_is(pull, "-Infinity"))
+        *number = -(double)INFINITY;
+    else
+        return plumb_number_parse(pull->text, pull->length, number);
+    return true;
+}
