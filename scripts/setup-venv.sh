@@ -19,7 +19,7 @@ if [ -z "$python" ]; then
 fi
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/plumb
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-hash=$(sha256sum tests/requirements.txt | cut -c1-12)
+hash=$(cat tests/requirements.txt tests/requirements-rivals.txt | sha256sum | cut -c1-12)
 venv=$cache/venv-$version-$hash
 
 if [ ! -e "$venv/.complete" ]; then
@@ -32,6 +32,8 @@ if [ ! -e "$venv/.complete" ]; then
         "$python" -m venv "$venv"
         "$venv/bin/pip" install --quiet --disable-pip-version-check \
             --requirement tests/requirements.txt
+        "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+            --requirement tests/requirements-rivals.txt
         touch "$venv/.complete"
     fi
 fi
