@@ -58,7 +58,8 @@ static void sort_and_unite(struct window_list *list)
 /* All blocks that differ, if they fit in MOST_WINDOWS. */
 static bool add_unequal_blocks(struct window_list *list, const struct plumb_block_map *map)
 {
-    const int64_t windows_a_block = (map->block + WINDOW - 1) / WINDOW + 1;
+    /* Both are powers of two, so blocks begin with a window or lie in one. */
+    const int64_t windows_a_block = map->block > WINDOW ? map->block / WINDOW : 1;
     size_t blocks = 0;
     for (size_t i = 0; i < map->count; i++)
         blocks += map->unequal[i] != 0;

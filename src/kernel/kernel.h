@@ -1,5 +1,5 @@
 /*
- * kernel.h - the inner loops: what is computed over one block of at most 1024 elements.
+ * kernel.h - the inner loops: what is computed over one block of at most 4096 elements.
  *
  * Each kernel exists as portable C (the reference) and for AVX2, and both give the same bits:
  * sums are fp64 per element, elements go to fixed lanes, and the lanes are folded in one
@@ -13,7 +13,7 @@
 #include "plumb.h"
 
 enum {
-    PLUMB_BLOCK = 1024,             /* elements */
+    PLUMB_BLOCK = 4096,             /* elements: of two types of 16 or 32 bits they fit in L1 */
     PLUMB_FINGERPRINT_WORDS = 1024, /* 32-bit words of a fingerprint block */
     PLUMB_ULP_LIMITS = PLUMB_ULP_BUCKETS - 1,
 };

@@ -82,10 +82,12 @@ static enum plumb_status new_storage(struct plumb_file *file, const char *label,
     struct plumb_storage *storage = plumb_arena_alloc(&file->arena, 1, sizeof *storage);
     char *copy = plumb_arena_text(&file->arena, label, strlen(label));
     struct plumb_lazy *state = NULL;
+    if (storage)
+        storage->seen_crc = plumb_arena_alloc(&file->arena, 1, sizeof *storage->seen_crc);
     if (lazy)
         state = plumb_arena_alloc(&file->arena, 1, sizeof *state);
     void *storages = file->storages;
-    if (!storage || !copy || (lazy && !state) ||
+    if (!storage || !storage->seen_crc || !copy || (lazy && !state) ||
         !make_room(&storages, file->storage_count, &file->storage_capacity,
                    sizeof *file->storages))
         return plumb_fail_memory(err);

@@ -1,16 +1,20 @@
 /* scan.c - comparing two tensors in chunks on several threads. */
 #include "scan.h"
 
+#include "base/crc32.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/threads.h"
+#include "kernel/kernel.h"
 #include "model/scan_chunks.h"
 #include "model/scan_compare.h"
+#include "model/storage.h"
 #include "model/tensor.h"
 
 #include <math.h>
 
-enum { SMALLEST_RUN = 1024, MOST_RUNS = 65536 };
+/* A block is counted as one, so a run is at least a block. */
+enum { SMALLEST_RUN = PLUMB_BLOCK, MOST_RUNS = 65536 };
 
 enum plumb_status plumb_block_map_new(int64_t elements, struct plumb_block_map **map,
                                       struct plumb_error *err)
@@ -38,11 +42,17 @@ void plumb_block_map_free(struct plumb_block_map *map)
     plumb_free(map);
 }
 
+struct crc_pair {
+    uint32_t a, b;
+};
+
 struct comparing {
     const struct plumb_tensor *a, *b;
     struct plumb_compare_task task;
     struct plumb_scan_buffers buffers;
     struct plumb_compare_state *states; /* one a chunk */
+    bool checks_a, checks_b;            /* whether checksums are taken on the way */
+    struct crc_pair *checksums;         /* one a chunk */
     int64_t chunk;
 };
 
@@ -63,6 +73,7 @@ static enum plumb_status compare_chunk(void *context, size_t number, int worker,
     const int64_t most = PLUMB_SCAN_BUFFER / (int64_t)(size_a > size_b ? size_a : size_b);
     const int64_t begin = (int64_t)number * job->chunk;
     const int64_t end = smaller(begin + job->chunk, job->a->count);
+    struct crc_pair *checksums = &job->checksums[number];
     plumb_compare_begin(state);
     for (int64_t at = begin, n; at < end; at += n) {
         n = smaller(most, end - at);
@@ -72,16 +83,47 @@ static enum plumb_status compare_chunk(void *context, size_t number, int worker,
             status = plumb_tensor_values(job->b, at, n, buffer_b, &right, err);
         if (status)
             return status;
+        if (job->checks_a)
+            checksums->a = plumb_crc32(checksums->a, left, (size_t)n * size_a);
+        if (job->checks_b)
+            checksums->b = plumb_crc32(checksums->b, right, (size_t)n * size_b);
         plumb_compare_add(state, &job->task, left, right, at, (size_t)n);
     }
     return PLUMB_OK;
 }
 
+static int64_t chunk_elements(const struct comparing *job, size_t number)
+{
+    return smaller(job->chunk, job->a->count - (int64_t)number * job->chunk);
+}
+
 static uint64_t chunk_weight(void *context, size_t number)
 {
-    const struct comparing *job = context;
-    const int64_t begin = (int64_t)number * job->chunk;
-    return (uint64_t)smaller(job->chunk, job->a->count - begin);
+    return (uint64_t)chunk_elements(context, number);
+}
+
+/* Whether a pass over the tensor gives a checksum that somebody will ask for. */
+static bool gives_checksum(const struct plumb_tensor *tensor)
+{
+    uint32_t noted;
+    return tensor->storage->has_crc && !plumb_storage_noted_crc(tensor->storage, &noted) &&
+           plumb_tensor_covers_storage(tensor);
+}
+
+static void note_checksums(const struct comparing *job, size_t chunks)
+{
+    struct crc_pair whole = {0, 0};
+    for (size_t i = 0; i < chunks; i++) {
+        const uint64_t count = (uint64_t)chunk_elements(job, i);
+        whole.a = plumb_crc32_combine(whole.a, job->checksums[i].a,
+                                      count * plumb_dtype_size(job->a->dtype));
+        whole.b = plumb_crc32_combine(whole.b, job->checksums[i].b,
+                                      count * plumb_dtype_size(job->b->dtype));
+    }
+    if (job->checks_a)
+        plumb_storage_note_crc(job->a->storage, whole.a);
+    if (job->checks_b)
+        plumb_storage_note_crc(job->b->storage, whole.b);
 }
 
 static enum plumb_status check_pair(const struct plumb_tensor *a, const struct plumb_tensor *b,
@@ -118,10 +160,11 @@ static enum plumb_status run_comparison(struct comparing *job,
         .progress = options ? options->scan.progress : NULL,
         .threads = plumb_thread_count(options ? options->scan.threads : 0),
     };
-    job->states = plumb_alloc_array(chunks, sizeof *job->states);
-    if (!job->states)
-        return plumb_fail_memory(err);
     enum plumb_status status = plumb_scan_buffers_new(&job->buffers, threads.threads, 2, err);
+    job->states = plumb_alloc_array(chunks, sizeof *job->states);
+    job->checksums = plumb_alloc_array(chunks, sizeof *job->checksums);
+    if (status == PLUMB_OK && (!job->states || !job->checksums))
+        status = plumb_fail_memory(err);
     if (status == PLUMB_OK)
         status = plumb_job_run(&threads, err);
     if (status == PLUMB_OK) {
@@ -130,12 +173,14 @@ static enum plumb_status run_comparison(struct comparing *job,
         for (size_t i = 0; i < chunks; i++)
             plumb_compare_merge(&total, &job->states[i]);
         plumb_compare_finish(&total, comparison);
+        note_checksums(job, chunks);
     }
     if (status == PLUMB_OK && job->task.brief) {
         comparison->close = 0;
         comparison->bias_outward = comparison->mean_abs_a = (double)NAN;
     }
     plumb_scan_buffers_free(&job->buffers);
+    plumb_free(job->checksums);
     plumb_free(job->states);
     return status;
 }
@@ -151,6 +196,8 @@ enum plumb_status plumb_scan_compare(const struct plumb_tensor *a, const struct 
     struct comparing job = {.a = a, .b = b, .chunk = plumb_scan_chunk(a->count)};
     job.task = plumb_compare_task(a->dtype, b->dtype, options ? options->rtol : 0,
                                   options ? options->atol : 0);
+    job.checks_a = gives_checksum(a);
+    job.checks_b = gives_checksum(b);
     job.task.map = map;
     job.task.brief = options && options->brief;
     return run_comparison(&job, options, comparison, err);

@@ -9,7 +9,7 @@
 
 #include "plumb.h"
 
-/* How many elements differ in each run of `block` elements (a power of two, at least 1024,
+/* How many elements differ in each run of `block` elements (a power of two, at least 4096,
  * so chosen that there are at most 65536 runs). */
 struct plumb_block_map {
     int64_t block;

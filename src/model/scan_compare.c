@@ -180,6 +180,12 @@ static void add_equality(struct plumb_compare_state *state, const struct block *
     counts->max_ulp = ulp.max > counts->max_ulp ? ulp.max : counts->max_ulp;
 }
 
+/* Extremes pass over a NaN, sums do not. */
+static bool is_finite(const struct plumb_block_pair *pair)
+{
+    return !isnan(pair->d_absolute) && isfinite(pair->max_a) && isfinite(pair->max_b);
+}
+
 /* A block and where it begins, in parts, to be searched later. */
 struct place {
     struct block block;
@@ -192,29 +198,44 @@ static int64_t place_index(const struct place *place, size_t i)
     return (place->position + (int64_t)i) / place->parts;
 }
 
-static int64_t find_unequal(const struct place *place)
+/* One pair; the error that is looked for, or 0 for any difference. */
+static bool is_sought(double left, double right, double difference, double error)
 {
-    double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
-    load_block(&place->block, left, right, difference);
-    size_t i = 0;
-    for (; i + 1 < place->block.n; i++) {
-        const bool finite = isfinite(left[i]) && isfinite(right[i]);
-        const bool both_nan = isnan(left[i]) && isnan(right[i]);
-        if (finite ? difference[i] != 0 : left[i] != right[i] && !both_nan)
-            break;
-    }
-    return place_index(place, i);
+    const bool finite = isfinite(left) && isfinite(right);
+    if (error > 0)
+        return finite && fabs(difference) == error;
+    return finite ? difference != 0 : left != right && !(isnan(left) && isnan(right));
 }
 
-static int64_t find_worst(const struct place *place, double error)
+/* False where a glance by the kernel tells that what is sought is not there. */
+static bool is_worth_a_look(const struct block *part, double error)
 {
-    double left[PLUMB_BLOCK], right[PLUMB_BLOCK], difference[PLUMB_BLOCK];
-    load_block(&place->block, left, right, difference);
-    size_t i = 0;
-    while (i + 1 < place->block.n &&
-           !(isfinite(left[i]) && isfinite(right[i]) && fabs(difference[i]) == error))
-        i++;
-    return place_index(place, i);
+    struct plumb_block_pair pair;
+    if (part->part_a != part->part_b || !plumb_kernel_is_direct(part->part_a))
+        return true;
+    plumb_kernel()->pair(part->part_a, part->a, part->b, part->n, NULL, &pair);
+    return !is_finite(&pair) || pair.max_d >= error;
+}
+
+/* The first pair of the block that is_sought(), else its last. */
+static int64_t find_pair(const struct place *place, double error)
+{
+    enum { PART = 64 };
+    double left[PART], right[PART], difference[PART];
+    const struct block *block = &place->block;
+    for (size_t at = 0; at < block->n; at += PART) {
+        struct block part = *block;
+        part.a += at * plumb_dtype_size(block->part_a);
+        part.b += at * plumb_dtype_size(block->part_b);
+        part.n = block->n - at < PART ? block->n - at : PART;
+        if (!is_worth_a_look(&part, error))
+            continue;
+        load_block(&part, left, right, difference);
+        for (size_t i = 0; i < part.n; i++)
+            if (is_sought(left[i], right[i], difference[i], error))
+                return place_index(place, at + i);
+    }
+    return place_index(place, block->n - 1);
 }
 
 /* Equal bytes: only what depends on a alone. False if there are values that are not finite,
@@ -274,12 +295,6 @@ static bool needs_slow(const struct block *block, enum plumb_dtype direct,
     return direct == PLUMB_F64 &&
            !(plumb_wide_is_ordinary(pair->max_a) && plumb_wide_is_ordinary(pair->max_b) &&
              plumb_wide_is_ordinary(pair->max_d));
-}
-
-/* Extremes pass over a NaN, sums do not. */
-static bool is_finite(const struct plumb_block_pair *pair)
-{
-    return !isnan(pair->d_absolute) && isfinite(pair->max_a) && isfinite(pair->max_b);
 }
 
 enum { MOST_UNEQUAL = PLUMB_BLOCK / 8 }; /* above, going through all is as good */
@@ -490,7 +505,7 @@ void plumb_compare_add(struct plumb_compare_state *state, const struct plumb_com
         block->b += block->n * plumb_dtype_size(block->part_b);
     }
     if (begin.parts)
-        counts->first_index = find_unequal(&begin);
+        counts->first_index = find_pair(&begin, 0);
     if (worst.parts)
-        counts->worst_index = find_worst(&worst, counts->max_abs);
+        counts->worst_index = find_pair(&worst, counts->max_abs);
 }

@@ -257,12 +257,6 @@ static void plan(struct summing *job, bool write)
                         PLUMB_SCAN_TASK);
 }
 
-static bool covers_storage(const struct plumb_tensor *tensor)
-{
-    return tensor->offset == 0 && plumb_tensor_is_plain(tensor) &&
-           tensor_bytes(tensor) == tensor->storage->size;
-}
-
 /* Finds the storages that carry a checksum and, for each, a tensor that covers it. */
 static enum plumb_status plan_checks(struct summing *job, struct plumb_error *err)
 {
@@ -284,7 +278,7 @@ static enum plumb_status plan_checks(struct summing *job, struct plumb_error *er
     job->check_count = kept;
     for (size_t i = 0; i < job->tensor_count; i++) {
         struct check *check = find_check(job, job->tensors[i]->storage);
-        if (check && !check->covered && covers_storage(job->tensors[i])) {
+        if (check && !check->covered && plumb_tensor_covers_storage(job->tensors[i])) {
             check->covered = true;
             check->tensor = i;
         }

@@ -48,6 +48,21 @@ static enum plumb_status make_content(const struct plumb_storage *storage,
     return PLUMB_OK;
 }
 
+static const uint64_t NOTED = UINT64_C(1) << 32; /* beside a crc that may be 0 */
+
+void plumb_storage_note_crc(const struct plumb_storage *storage, uint32_t crc)
+{
+    if (storage->seen_crc)
+        atomic_store(storage->seen_crc, NOTED | crc);
+}
+
+bool plumb_storage_noted_crc(const struct plumb_storage *storage, uint32_t *crc)
+{
+    const uint64_t seen = storage->seen_crc ? atomic_load(storage->seen_crc) : 0;
+    *crc = (uint32_t)seen;
+    return seen & NOTED;
+}
+
 enum plumb_status plumb_storage_address(const struct plumb_storage *storage,
                                         const unsigned char **address, struct plumb_error *err)
 {

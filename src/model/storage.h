@@ -11,6 +11,7 @@
 #include "base/map.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 struct plumb_piece {
     const struct plumb_map *map;
@@ -39,9 +40,16 @@ struct plumb_storage {
     bool big_endian;
     bool has_crc; /* crc: zlib's crc32 over the content, as the file says */
     uint32_t crc;
-    const char *label;       /* what the file calls it, for messages */
-    struct plumb_lazy *lazy; /* NULL for a single piece */
+    const char *label;              /* what the file calls it, for messages */
+    atomic_uint_fast64_t *seen_crc; /* of a pass that went over all of it; see below */
+    struct plumb_lazy *lazy;        /* NULL for a single piece */
 };
+
+/* Passes over the values can take the checksum on the way, while the bytes are in the cache;
+ * verify.h then needs no pass of its own. */
+void plumb_storage_note_crc(const struct plumb_storage *storage, uint32_t crc);
+/* False if no pass has noted it. */
+bool plumb_storage_noted_crc(const struct plumb_storage *storage, uint32_t *crc);
 
 /* Copies bytes [offset, offset + size) of the content, which the caller knows to exist. */
 enum plumb_status plumb_storage_read(const struct plumb_storage *storage, uint64_t offset,

@@ -29,6 +29,13 @@ bool plumb_tensor_is_plain(const struct plumb_tensor *tensor)
     return plumb_tensor_is_contiguous(tensor) && !swaps(tensor);
 }
 
+bool plumb_tensor_covers_storage(const struct plumb_tensor *tensor)
+{
+    const uint64_t size = (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype);
+    return tensor->offset == 0 && plumb_tensor_is_plain(tensor) &&
+           size == tensor->storage->size;
+}
+
 bool plumb_tensor_same_storage(const struct plumb_tensor *a, const struct plumb_tensor *b)
 {
     if (a->storage != b->storage || a->offset != b->offset || a->dtype != b->dtype ||

@@ -9,6 +9,9 @@
 bool plumb_tensor_is_plain(const struct plumb_tensor *tensor);
 /* True if the elements follow each other without holes; the byte order may differ. */
 bool plumb_tensor_is_contiguous(const struct plumb_tensor *tensor);
+/* True if it is plain and all of its storage: its values in order are the bytes that a checksum
+ * of the storage is of. */
+bool plumb_tensor_covers_storage(const struct plumb_tensor *tensor);
 
 /* Elements [first, first + count) in logical order, where they lie if they are plain, else
  * copied to `buffer`. Passes over whole tensors use this: pages of a mapped file that is in

@@ -18,6 +18,7 @@ struct stretch {
     const struct plumb_map *map;
     uint64_t offset, size;
     uint32_t crc, found;
+    bool noted; /* found already, by a pass over the values */
     const char *label;
     size_t first_chunk;
 };
@@ -41,6 +42,11 @@ static const struct stretch *stretch_of(const struct verification *v, size_t chu
             high = middle;
     }
     return &v->stretches[low];
+}
+
+static size_t chunk_count(const struct stretch *stretch)
+{
+    return stretch->noted ? 0 : (size_t)((stretch->size + VERIFY_CHUNK - 1) / VERIFY_CHUNK);
 }
 
 static uint64_t chunk_size(const struct stretch *stretch, size_t chunk)
@@ -99,7 +105,7 @@ static uint64_t chunk_weight(void *context, size_t chunk)
 static void add_stretch(struct verification *v, struct stretch stretch)
 {
     stretch.first_chunk = v->chunk_count;
-    v->chunk_count += (size_t)((stretch.size + VERIFY_CHUNK - 1) / VERIFY_CHUNK);
+    v->chunk_count += chunk_count(&stretch);
     v->stretches[v->count++] = stretch;
 }
 
@@ -111,12 +117,16 @@ static void list_stretches(struct verification *v, const struct plumb_file *file
                                         .size = file->checks[i].size,
                                         .crc = file->checks[i].crc,
                                         .label = file->checks[i].label});
-    for (size_t i = 0; (parts & PLUMB_VERIFY_STORAGES) && i < file->storage_count; i++)
-        if (file->storages[i]->has_crc)
-            add_stretch(v, (struct stretch){.storage = file->storages[i],
-                                            .size = file->storages[i]->size,
-                                            .crc = file->storages[i]->crc,
-                                            .label = file->storages[i]->label});
+    for (size_t i = 0; (parts & PLUMB_VERIFY_STORAGES) && i < file->storage_count; i++) {
+        const struct plumb_storage *storage = file->storages[i];
+        struct stretch stretch = {.storage = storage,
+                                  .size = storage->size,
+                                  .crc = storage->crc,
+                                  .label = storage->label};
+        stretch.noted = plumb_storage_noted_crc(storage, &stretch.found);
+        if (storage->has_crc)
+            add_stretch(v, stretch);
+    }
 }
 
 /* A tensor in the storage, because users know tensors and not `data/17`. */
@@ -133,9 +143,9 @@ static enum plumb_status report(const struct verification *v, struct plumb_file 
 {
     for (size_t i = 0; i < v->count; i++) {
         const struct stretch *stretch = &v->stretches[i];
-        uint32_t found = 0;
-        for (size_t c = stretch->first_chunk;
-             c < stretch->first_chunk + (stretch->size + VERIFY_CHUNK - 1) / VERIFY_CHUNK; c++)
+        uint32_t found = stretch->found;
+        for (size_t c = stretch->first_chunk; c < stretch->first_chunk + chunk_count(stretch);
+             c++)
             found = plumb_crc32_combine(found, v->chunks[c], chunk_size(stretch, c));
         if (found == stretch->crc)
             continue;

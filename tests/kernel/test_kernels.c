@@ -170,7 +170,9 @@ static void test_blocks(void **unused)
     for (unsigned d = PLUMB_F64; d <= PLUMB_BF16; d++) {
         const enum plumb_dtype direct = (enum plumb_dtype)d;
         const size_t size = plumb_dtype_size(direct);
-        for (size_t n = 0; n <= PLUMB_BLOCK; n += n == 200 ? 800 : 1) {
+        for (size_t n = 0; n <= PLUMB_BLOCK; n = n < 200                ? n + 1
+                                                 : n < PLUMB_BLOCK - 24 ? PLUMB_BLOCK - 24
+                                                                        : n + 1) {
             for (unsigned s = 0; s < SORTS - 1; s++) {
                 const size_t odd = next_random() % 3;
                 unsigned char *a = end_a - n * size - odd, *b = end_b - n * size;
