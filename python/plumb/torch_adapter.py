@@ -16,8 +16,8 @@ class TorchAdapter:
         level = session.options.level
         if level == "op" and not self._install_ops():
             level = "module"
-        if level != "watch":
-            torch_modules.Modules(session, self.names, with_values=level == "module").install()
+        if level == "module":
+            torch_modules.Modules(session, self.names).install()
         # Last, because its hook after the update ends the step.
         self.watch = torch_watch.Watch(session, self.names)
         self.watch.install()

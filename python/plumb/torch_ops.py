@@ -1,0 +1,195 @@
+"""Level `op` for torch: every operator of the selected steps, recorded by the C side.
+
+This file only chooses the route, hands over the table of operators and names modules and parameters.
+`record-function` is torch's own record callback, found and tried out when the recorder opens; where that
+does not succeed a dispatch mode does the same more slowly. The run's configuration says which it was.
+"""
+import torch
+from torch.nn.modules import module as torch_module
+from torch.optim import optimizer as torch_optimizer
+
+from . import _plumb
+from .capture import guarded
+
+COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT = 1, 2, 4, 8, 16, 32
+COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::")
+EMPTIES = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
+VIEWS = ("_unsafe_view", "_reshape_alias", "resize_", "set_")  # which their schemas do not say
+COPIES = ("clone", "contiguous", "_to_copy", "copy", "detach_copy", "alias_copy")
+
+
+def operators():
+    """(name, overload, flags, arguments, results, written arguments) of all operators torch knows."""
+    table = []
+    composite = torch._C._dispatch_has_kernel_for_dispatch_key
+    for full in torch._C._dispatch_get_all_op_names():
+        name, _, overload = full.partition(".")
+        flags = COMPOSITE if composite(full, "CompositeImplicitAutograd") else 0
+        try:
+            schema = torch._C._get_schema(name, overload)
+        except RuntimeError:  # a name without a definition
+            continue
+        table.append((name, overload, flags | describe(name, schema), *counts(schema)))
+    return table
+
+
+def describe(name, schema):
+    flags = 0
+    space, _, base = name.partition("::")
+    views = [result.alias_info for result in schema.returns]
+    if views and all(alias is not None and not alias.is_write for alias in views) or base in VIEWS:
+        flags |= VIEW
+    if name.startswith(COLLECTIVES):
+        flags |= COLLECTIVE
+    if space == "aten" and base in EMPTIES:
+        flags |= EMPTY
+    if space == "aten" and base in COPIES:
+        flags |= COPY
+    if space == "profiler":
+        flags |= SILENT
+    return flags
+
+
+def counts(schema):
+    written = 0
+    for i, argument in enumerate(schema.arguments):
+        if i < 64 and argument.alias_info is not None and argument.alias_info.is_write:
+            written |= 1 << i
+    return len(schema.arguments), len(schema.returns), written
+
+
+def find_fast_route():
+    """None if torch's record callbacks can be used here, else why not."""
+    missing = _plumb.ops_load()
+    if missing:
+        return f"this torch has no {missing}"
+    with torch.no_grad():
+        one, two = torch.zeros(3), torch.zeros(3)
+    one.data_ptr(), two.data_ptr()
+    if not _plumb.ops_probe_begin(one, two):
+        return "torch took no callback"
+    try:
+        with torch.no_grad():
+            for _ in range(2):
+                _plumb.ops_probe_expect(0, 0)
+                one.add_(1)
+            for _ in range(2):
+                _plumb.ops_probe_expect(1, 0)
+                torch._foreach_neg([one, two])
+        _plumb.ops_probe_expect(-1, 0)
+        find_sequence_number()
+    finally:
+        missing = _plumb.ops_probe_finish()
+    return missing and f"could not find {missing}"
+
+
+def find_sequence_number():
+    number = getattr(torch._C._autograd, "_get_sequence_nr", None)
+    if number is None:
+        return
+    with torch.enable_grad():
+        leaf = torch.zeros(2, requires_grad=True)
+        for _ in range(3):
+            _plumb.ops_probe_expect(2, number())
+            leaf.mul(leaf)
+            _plumb.ops_probe_expect(-1, 0)
+
+
+class Operators:
+    """A listener of the session."""
+
+    def __init__(self, session, names):
+        self.session = session
+        self.names = names
+        self.on = False
+        self.hooks = []
+        self.first = None
+
+    def install(self):
+        # Hooks of optimizers stay: they must not change while torch walks through them.
+        torch_optimizer.register_optimizer_step_pre_hook(self.before_update)
+        torch_optimizer.register_optimizer_step_post_hook(self.after_update)
+        self.first = torch_module.register_module_forward_pre_hook(self.forward_begins)
+        self.session.listen(self)
+
+    # -- told by the session ----------------------------------------------------------------------
+
+    @guarded
+    def opened(self, session):
+        _plumb.ops_table(operators())
+        why = find_fast_route()
+        session.config("capture.route", "dispatch-mode" if why else "record-function")
+        if why:
+            session.config("capture.route_reason", why)
+        _plumb.ops_open(session.recorder, session.options.ops, session.options.save)
+        _plumb.module_resolver(self.resolve)
+
+    @guarded
+    def step_begins(self, session):
+        if not session.recorder.wants_tensors():
+            self.stop()
+        elif self.on:
+            _plumb.ops_next_step()
+        else:
+            self.start()
+
+    @guarded
+    def closing(self, session):
+        self.stop()
+        for name, value in _plumb.ops_counts().items():
+            session.config(f"capture.ops.{name}", value)
+        _plumb.ops_open(None, None, "stats")
+
+    # -- on and off ---------------------------------------------------------------------------------
+
+    def start(self):
+        if _plumb.ops_missed():
+            _plumb.ops_table(operators())
+        self.hooks = [
+            torch_module.register_module_forward_pre_hook(_plumb.module_enter),
+            torch_module.register_module_forward_hook(_plumb.module_leave, always_call=True),
+        ]
+        self.on = True
+        _plumb.ops_start()
+
+    def stop(self):
+        if self.on:
+            self.on = False
+            _plumb.ops_stop()
+            for hook in self.hooks:
+                hook.remove()
+
+    # -- hooks --------------------------------------------------------------------------------------
+
+    @guarded
+    def forward_begins(self, module, inputs):
+        """The first forward pass of a training: what is recorded begins before backward does."""
+        if self.session.recorder or torch.is_grad_enabled() and self.session.open():
+            self.first.remove()
+
+    def resolve(self, module):
+        return [(module, self.names.of_module(module) or "")]
+
+    @guarded
+    def before_update(self, optimizer, arguments, keywords):
+        if not self.on:
+            return
+        _plumb.ops_optimizer(True)
+        gradients = []
+        for number, group in enumerate(optimizer.param_groups):
+            for index, parameter in enumerate(group["params"]):
+                if parameter.grad is not None:
+                    self.names.of_parameter(parameter, number, index)
+                    path, kind, own = self.names.owners[id(parameter)]
+                    gradients.append((path, kind, "grad:" + own, parameter.grad))
+        _plumb.ops_gradients(gradients)
+
+    @guarded
+    def after_update(self, optimizer, arguments, keywords):
+        if self.on:
+            _plumb.ops_optimizer(False)
+
+
+def install(session, names):
+    Operators(session, names).install()
+    return True

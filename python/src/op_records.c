@@ -1,0 +1,304 @@
+/* op_records.c - running operators and their tensors, as records of the run. Any thread, with or without the GIL. */
+#include "torch_ops.h"
+
+#include "seen_values.h"
+#include "torch_modules.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    PLACES = 1 << 14,
+    SLOTS = 256, /* numbers of slots that have a text ready */
+    LABEL = 512,
+    MOST_FAILURES = 4, /* an operator whose tensors torch refuses to show is not asked again */
+};
+
+/* An operator at a place in the model, looked up by three numbers instead of by text. */
+struct place {
+    const struct plumb_op *op;
+    uint32_t module;
+    unsigned kind;              /* phase, plus 4 if recomputed */
+    struct plumb_place *handle; /* NULL: not to be recorded */
+};
+
+static struct {
+    struct plumb_recorder *recorder;
+    enum plumb_save save;
+    char pattern[LABEL];
+    struct place places[PLACES];
+    size_t place_count;
+    pthread_mutex_t lock; /* of the places */
+} records = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static struct {
+    atomic_ullong operators, tensors, referred, scanned_bytes, foreign, failed;
+} counted;
+
+static char slot_names[2][SLOTS][12]; /* "input0", "output0" */
+
+void plumb_op_records_open(struct plumb_recorder *recorder, const char *pattern,
+                           enum plumb_save save)
+{
+    (void)pthread_mutex_lock(&records.lock);
+    records.recorder = recorder;
+    records.save = save;
+    (void)snprintf(records.pattern, sizeof records.pattern, "%s", pattern ? pattern : "");
+    memset(records.places, 0, sizeof records.places);
+    records.place_count = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        (void)snprintf(slot_names[0][i], sizeof slot_names[0][i], "input%d", i);
+        (void)snprintf(slot_names[1][i], sizeof slot_names[1][i], "output%d", i);
+    }
+    (void)pthread_mutex_unlock(&records.lock);
+}
+
+void plumb_op_records_begin_step(void)
+{
+    plumb_seen_forget_all();
+}
+
+void plumb_op_counts(struct plumb_op_counts *counts)
+{
+    *counts = (struct plumb_op_counts){
+        .operators = atomic_load(&counted.operators),
+        .tensors = atomic_load(&counted.tensors),
+        .referred = atomic_load(&counted.referred),
+        .scanned_bytes = atomic_load(&counted.scanned_bytes),
+        .foreign = atomic_load(&counted.foreign),
+        .failed = atomic_load(&counted.failed),
+    };
+}
+
+static void count(atomic_ullong *counter, uint64_t more)
+{
+    atomic_fetch_add_explicit(counter, more, memory_order_relaxed);
+}
+
+/* ---- places --------------------------------------------------------------------------------- */
+
+/* `*` and `?`, against the whole text. */
+static bool matches(const char *pattern, const char *text)
+{
+    const char *star = NULL, *resume = NULL;
+    while (*text) {
+        if (*pattern == '*') {
+            star = pattern++;
+            resume = text;
+        } else if (*pattern == '?' || *pattern == *text) {
+            pattern++;
+            text++;
+        } else if (star) {
+            pattern = star + 1;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
+    while (*pattern == '*')
+        pattern++;
+    return *pattern == '\0';
+}
+
+static bool is_wanted(uint32_t module, const char *name)
+{
+    char label[2 * LABEL];
+    const char *path = plumb_module_path(module);
+    if (!*records.pattern || matches(records.pattern, name))
+        return true;
+    (void)snprintf(label, sizeof label, "%s%s%s", path, *path ? "." : "", name);
+    return matches(records.pattern, label);
+}
+
+/* With the lock held. */
+static void make_place(struct place *place)
+{
+    char name[LABEL];
+    (void)snprintf(name, sizeof name, "%s%s", place->op->label,
+                   place->kind & 4 ? ".recompute" : "");
+    if (is_wanted(place->module, name))
+        place->handle =
+            plumb_record_place(records.recorder, (enum plumb_phase)(place->kind & 3),
+                               plumb_module_path(place->module), name);
+    records.place_count++;
+}
+
+/* NULL: not to be recorded. */
+static struct plumb_place *find_place(const struct plumb_op *op,
+                                      struct plumb_op_context context)
+{
+    const unsigned kind = (unsigned)context.phase | (context.recomputed ? 4 : 0);
+    uint64_t hash =
+        ((uint64_t)(uintptr_t)op ^ ((uint64_t)context.module << 36) ^ ((uint64_t)kind << 57)) *
+        UINT64_C(0x9e3779b97f4a7c15);
+    struct plumb_place *handle = NULL;
+    (void)pthread_mutex_lock(&records.lock);
+    for (size_t at = hash >> 50;; at = (at + 1) & (PLACES - 1)) {
+        struct place *place = &records.places[at];
+        if (!place->op && records.place_count < PLACES / 2) {
+            *place = (struct place){.op = op, .module = context.module, .kind = kind};
+            make_place(place);
+        }
+        if (!place->op ||
+            (place->op == op && place->module == context.module && place->kind == kind)) {
+            handle = place->handle;
+            break;
+        }
+    }
+    (void)pthread_mutex_unlock(&records.lock);
+    return handle;
+}
+
+void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
+                    struct plumb_op_context context)
+{
+    *call = (struct plumb_op_call){.op = op, .recorder = records.recorder};
+    count(&counted.operators, 1);
+    atomic_fetch_add_explicit(&op->calls, 1, memory_order_relaxed);
+    if ((op->flags & (PLUMB_OP_VIEW | PLUMB_OP_EMPTY | PLUMB_OP_SILENT)) || !call->recorder ||
+        op->failures >= MOST_FAILURES)
+        return;
+    struct plumb_place *place = find_place(op, context);
+    if (!place)
+        return;
+    plumb_record_enter_place(call->recorder, place, PLUMB_CALL_COUNTED);
+    call->recorded = true;
+}
+
+void plumb_op_leave(struct plumb_op_call *call)
+{
+    if (call->recorded)
+        plumb_record_leave(call->recorder);
+    call->recorded = false;
+}
+
+/* ---- tensors -------------------------------------------------------------------------------- */
+
+static void record(struct plumb_op_call *call, bool output, int number,
+                   const struct plumb_op_tensor *tensor, const void *values,
+                   struct plumb_known *known)
+{
+    char text[24];
+    const char *slot = text;
+    if (number < SLOTS)
+        slot = slot_names[output][number];
+    else
+        (void)snprintf(text, sizeof text, output ? "output%d" : "input%d", number);
+    count(&counted.tensors, 1);
+    plumb_record_known(call->recorder, slot, tensor->dtype, tensor->rank, tensor->shape, values,
+                       known);
+}
+
+/* Walks the values: they are new. */
+static bool examine(struct plumb_op_call *call, bool output, int number,
+                    const struct plumb_op_tensor *tensor, struct plumb_known *known)
+{
+    const void *values = plumb_op_tensor_values(tensor);
+    *known = (struct plumb_known){.known = false};
+    if (!values)
+        return false;
+    count(&counted.scanned_bytes, (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype));
+    record(call, output, number, tensor, values, known);
+    return known->known;
+}
+
+static void delay(struct plumb_op_call *call, const struct plumb_op_tensor *tensor)
+{
+    call->late = *tensor;
+    memcpy(call->late_numbers, tensor->shape, (size_t)tensor->rank * sizeof *tensor->shape);
+    call->late.shape = call->late_numbers;
+    call->delayed = true;
+}
+
+/* What has to be known of values for not looking at them. */
+static enum plumb_seen_match enough(void)
+{
+    return records.save == PLUMB_SAVE_STATS ? PLUMB_SEEN_STATS : PLUMB_SEEN_ALL;
+}
+
+void plumb_op_input(struct plumb_op_call *call, const struct plumb_op_tensor *tensor)
+{
+    if (!call->recorded)
+        return;
+    const int number = call->inputs++;
+    struct plumb_known known;
+    const enum plumb_seen_match match = plumb_seen_find(tensor, &known);
+    if (match == PLUMB_SEEN_EMPTY)
+        return;
+    if (match < enough()) {
+        if (number == 0 && (call->op->flags & PLUMB_OP_COPY) &&
+            tensor->order != PLUMB_ORDER_PLAIN)
+            delay(call, tensor);
+        else if (examine(call, false, number, tensor, &known))
+            plumb_seen_remember(tensor, &known);
+        return;
+    }
+    if (match == PLUMB_SEEN_STATS)
+        known.fingerprint = 0; /* of another order: not computed */
+    count(&counted.referred, 1);
+    record(call, false, number, tensor, NULL, &known);
+}
+
+/* The input of a copy has the values of its output. */
+static void record_late(struct plumb_op_call *call, const struct plumb_op_tensor *output,
+                        struct plumb_known *known)
+{
+    call->delayed = false;
+    if (output->dtype == call->late.dtype && output->count == call->late.count &&
+        output->order == PLUMB_ORDER_PLAIN)
+        record(call, false, 0, &call->late, output->data, known);
+}
+
+void plumb_op_output(struct plumb_op_call *call, const struct plumb_op_tensor *tensor)
+{
+    if (call->op->flags & PLUMB_OP_VIEW)
+        return;
+    plumb_seen_forget(tensor);
+    if (call->op->flags & PLUMB_OP_EMPTY)
+        plumb_seen_remember(tensor, NULL);
+    if (!call->recorded || (call->op->flags & PLUMB_OP_COLLECTIVE))
+        return;
+    struct plumb_known known = {.known = false};
+    if (call->delayed)
+        record_late(call, tensor, &known);
+    const int number = call->outputs++;
+    if (known.known)
+        record(call, true, number, tensor, tensor->data, &known);
+    else if (!examine(call, true, number, tensor, &known))
+        return;
+    plumb_seen_remember(tensor, &known);
+}
+
+void plumb_op_skip(struct plumb_op_call *call, bool output, enum plumb_op_look look)
+{
+    if (output)
+        call->outputs++;
+    else
+        call->inputs++;
+    if (look == PLUMB_LOOK_FOREIGN)
+        count(&counted.foreign, 1);
+    if (look == PLUMB_LOOK_FAILED) {
+        count(&counted.failed, 1);
+        call->op->failures++;
+    }
+}
+
+void plumb_op_record_at(uint32_t module, enum plumb_phase phase, const char *op,
+                        const char *slot, const struct plumb_op_tensor *tensor)
+{
+    struct plumb_known known = {.known = false};
+    const enum plumb_seen_match match = plumb_seen_find(tensor, &known);
+    const bool reads = match < PLUMB_SEEN_ALL || records.save == PLUMB_SAVE_TENSORS;
+    const void *values = reads ? plumb_op_tensor_values(tensor) : NULL;
+    if ((reads && !values) || !is_wanted(module, op))
+        return;
+    known.known = match == PLUMB_SEEN_ALL;
+    plumb_record_enter(records.recorder, phase, plumb_module_path(module), op, 0);
+    plumb_record_known(records.recorder, slot, tensor->dtype, tensor->rank, tensor->shape,
+                       values, &known);
+    plumb_record_leave(records.recorder);
+    count(&counted.tensors, 1);
+}

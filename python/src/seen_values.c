@@ -1,0 +1,180 @@
+/* seen_values.c - see seen_values.h. One table for all threads: a gradient is made by one and used by another. */
+#include "seen_values.h"
+
+#include <pthread.h>
+#include <string.h>
+
+enum {
+    HEADS = 1 << 12,
+    MOST = 1 << 14, /* further ones are not remembered */
+    SAMPLES = 8,
+};
+
+struct entry {
+    int next; /* of the same head; -1: none */
+    uintptr_t storage, begin, end;
+    enum plumb_dtype dtype;
+    enum plumb_op_order order;
+    int64_t count;
+    uint64_t shape; /* a hash of shape and strides */
+    uint64_t samples;
+    bool empty;
+    struct plumb_known known;
+};
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct entry entries[MOST];
+static int used, spare = -1; /* entries given back, linked by `next` */
+static int heads[HEADS];     /* index + 1; 0: none */
+static bool started;
+
+static size_t head_of(uintptr_t storage)
+{
+    return ((uint64_t)storage >> 4) * UINT64_C(0x9e3779b97f4a7c15) >> 52;
+}
+
+static uint64_t mix(uint64_t h, uint64_t word)
+{
+    h = (h ^ word) * UINT64_C(0xff51afd7ed558ccd);
+    return h ^ (h >> 32);
+}
+
+static uint64_t hash_shape(const struct plumb_op_tensor *tensor)
+{
+    uint64_t h = (uint64_t)tensor->rank;
+    for (int i = 0; i < tensor->rank; i++)
+        h = mix(mix(h, (uint64_t)tensor->shape[i]), (uint64_t)tensor->strides[i]);
+    return h;
+}
+
+/* A few words spread over its memory; a changed tensor nearly always shows in one of them. */
+static uint64_t hash_samples(const struct plumb_op_tensor *tensor)
+{
+    const size_t bytes = tensor->end - (uintptr_t)tensor->data;
+    uint64_t h = bytes, word = 0;
+    if (bytes < sizeof word) {
+        memcpy(&word, tensor->data, bytes);
+        return mix(h, word);
+    }
+    const size_t step = (bytes - sizeof word) / (SAMPLES - 1);
+    for (size_t i = 0; i < SAMPLES; i++) {
+        memcpy(&word, tensor->data + i * step, sizeof word);
+        h = mix(h, word);
+    }
+    return h;
+}
+
+static void forget_all(void)
+{
+    memset(heads, 0, sizeof heads);
+    used = 0;
+    spare = -1;
+    started = true;
+}
+
+void plumb_seen_forget_all(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    forget_all();
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static void forget_range(uintptr_t storage, uintptr_t begin, uintptr_t end)
+{
+    int *link = &heads[head_of(storage)];
+    while (*link) {
+        struct entry *entry = &entries[*link - 1];
+        if (entry->storage == storage && entry->begin < end && begin < entry->end) {
+            const int index = *link - 1;
+            *link = entry->next;
+            entry->next = spare;
+            spare = index;
+        } else {
+            link = &entry->next;
+        }
+    }
+}
+
+void plumb_seen_forget(const struct plumb_op_tensor *tensor)
+{
+    (void)pthread_mutex_lock(&lock);
+    forget_range(tensor->storage, (uintptr_t)tensor->data, tensor->end);
+    (void)pthread_mutex_unlock(&lock);
+}
+
+static int take_entry(void)
+{
+    if (spare < 0)
+        return used < MOST ? used++ : -1;
+    const int index = spare;
+    spare = entries[index].next;
+    return index;
+}
+
+void plumb_seen_remember(const struct plumb_op_tensor *tensor, const struct plumb_known *known)
+{
+    const uint64_t samples = hash_samples(tensor), shape = hash_shape(tensor);
+    (void)pthread_mutex_lock(&lock);
+    if (!started)
+        forget_all();
+    const int index = take_entry();
+    if (index >= 0) {
+        int *head = &heads[head_of(tensor->storage)];
+        entries[index] = (struct entry){.next = *head,
+                                        .storage = tensor->storage,
+                                        .begin = (uintptr_t)tensor->data,
+                                        .end = tensor->end,
+                                        .dtype = tensor->dtype,
+                                        .order = tensor->order,
+                                        .count = tensor->count,
+                                        .shape = shape,
+                                        .samples = samples,
+                                        .empty = !known};
+        if (known)
+            entries[index].known = *known;
+        *head = index + 1;
+    }
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* The same elements: equal bounds, and either the same strides or no holes on either side. */
+static enum plumb_seen_match match(const struct entry *entry,
+                                   const struct plumb_op_tensor *tensor, uint64_t shape)
+{
+    if (entry->storage != tensor->storage || entry->begin != (uintptr_t)tensor->data ||
+        entry->end != tensor->end || entry->dtype != tensor->dtype ||
+        entry->count != tensor->count)
+        return PLUMB_SEEN_NOT;
+    if (entry->empty)
+        return PLUMB_SEEN_EMPTY;
+    if (entry->shape == shape ||
+        (entry->order == PLUMB_ORDER_PLAIN && tensor->order == PLUMB_ORDER_PLAIN))
+        return PLUMB_SEEN_ALL;
+    return entry->order != PLUMB_ORDER_SCATTERED && tensor->order != PLUMB_ORDER_SCATTERED
+               ? PLUMB_SEEN_STATS
+               : PLUMB_SEEN_NOT;
+}
+
+enum plumb_seen_match plumb_seen_find(const struct plumb_op_tensor *tensor,
+                                      struct plumb_known *known)
+{
+    enum plumb_seen_match best = PLUMB_SEEN_NOT;
+    uint64_t samples = 0;
+    const uint64_t shape = hash_shape(tensor);
+    (void)pthread_mutex_lock(&lock);
+    for (int at = heads[head_of(tensor->storage)]; at; at = entries[at - 1].next) {
+        const struct entry *entry = &entries[at - 1];
+        const enum plumb_seen_match found = match(entry, tensor, shape);
+        if (found > best) {
+            best = found;
+            samples = entry->samples;
+            *known = entry->known;
+        }
+    }
+    if (best != PLUMB_SEEN_NOT && samples != hash_samples(tensor)) {
+        forget_range(tensor->storage, (uintptr_t)tensor->data, tensor->end);
+        best = PLUMB_SEEN_NOT;
+    }
+    (void)pthread_mutex_unlock(&lock);
+    return best;
+}

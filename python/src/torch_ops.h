@@ -1,0 +1,76 @@
+/*
+ * torch_ops.h - recording every operator of a step: what the two routes share.
+ *
+ * torch_ops.c is the fast route (torch's own record callbacks, no Python), torch_dispatch.c the one that
+ * works everywhere (a dispatch mode). Both find out which operator runs with which tensors; op_records.c
+ * turns that into records.
+ */
+#ifndef PLUMB_PYTHON_TORCH_OPS_H
+#define PLUMB_PYTHON_TORCH_OPS_H
+
+#include "op_names.h"
+#include "op_tensor.h"
+
+#include "plumb.h"
+
+/* Adds the functions of this group to the extension module; false with an exception. */
+bool plumb_torch_ops_add(PyObject *module);
+
+/* ---- op_records.c ---- */
+
+/* What is recorded, from now on. `pattern` selects operators by label or name; NULL: all. */
+void plumb_op_records_open(struct plumb_recorder *recorder, const char *pattern,
+                           enum plumb_save save);
+void plumb_op_records_begin_step(void);
+
+/* How a running operator is recorded; one for each thread. */
+struct plumb_op_call {
+    struct plumb_op *op;
+    struct plumb_recorder *recorder;
+    bool recorded; /* its place was entered */
+    int inputs, outputs;
+    /* An input whose values will be known from the output: a copy that makes order. */
+    bool delayed;
+    struct plumb_op_tensor late;
+    int64_t late_numbers[2 * PLUMB_MAX_RANK];
+};
+
+struct plumb_op_context {
+    uint32_t module;
+    enum plumb_phase phase;
+    bool recomputed;
+};
+
+void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
+                    struct plumb_op_context context);
+void plumb_op_input(struct plumb_op_call *call, const struct plumb_op_tensor *tensor);
+void plumb_op_output(struct plumb_op_call *call, const struct plumb_op_tensor *tensor);
+/* An input or output that there is, but cannot be read. */
+void plumb_op_skip(struct plumb_op_call *call, bool output, enum plumb_op_look look);
+void plumb_op_leave(struct plumb_op_call *call);
+/* A tensor outside of operators: a parameter's gradient. */
+void plumb_op_record_at(uint32_t module, enum plumb_phase phase, const char *op,
+                        const char *slot, const struct plumb_op_tensor *tensor);
+
+struct plumb_op_counts {
+    uint64_t operators, tensors, referred, scanned_bytes, foreign, failed;
+};
+void plumb_op_counts(struct plumb_op_counts *counts);
+
+/* ---- torch_ops.c ---- */
+
+/* The optimizer's step runs in this thread. */
+void plumb_torch_ops_phase(bool optimizer);
+bool plumb_torch_ops_in_optimizer(void);
+/* Nothing is recorded in this thread meanwhile: Plumb's own operators. Nests. */
+void plumb_torch_ops_mute(int more);
+
+/* NULL: what is called in torch was found; else the name that was not. */
+const char *plumb_torch_ops_load(void);
+const struct plumb_torch_symbols *plumb_torch_ops_symbols(void);
+struct plumb_torch_layout *plumb_torch_ops_layout(void);
+bool plumb_torch_ops_start(void);
+void plumb_torch_ops_stop(void);
+void plumb_torch_ops_after_fork(void);
+
+#endif

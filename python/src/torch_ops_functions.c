@@ -1,0 +1,207 @@
+/* torch_ops_functions.c - what Python calls to record operators; plumb/torch_ops.py has the order. */
+#include "torch_ops.h"
+
+#include "recorder_type.h"
+#include "tensor_view.h"
+#include "torch_layout.h"
+#include "torch_modules.h"
+
+#include <pthread.h>
+
+static PyObject *text_or_none(const char *text)
+{
+    if (text)
+        return PyUnicode_FromString(text);
+    Py_RETURN_NONE;
+}
+
+static PyObject *load(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return text_or_none(plumb_torch_ops_load());
+}
+
+static PyObject *probe_begin(PyObject *self, PyObject *arguments)
+{
+    PyObject *one = NULL, *two = NULL;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "OO", &one, &two))
+        return NULL;
+    return PyBool_FromLong(plumb_torch_layout_begin(plumb_torch_ops_symbols(), one, two));
+}
+
+static PyObject *probe_expect(PyObject *self, PyObject *arguments)
+{
+    int stage = 0;
+    long long sequence = 0;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "iL", &stage, &sequence))
+        return NULL;
+    plumb_torch_layout_expect(stage, sequence);
+    Py_RETURN_NONE;
+}
+
+static PyObject *probe_finish(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return text_or_none(plumb_torch_layout_finish(plumb_torch_ops_layout()));
+}
+
+static PyObject *table(PyObject *self, PyObject *list)
+{
+    (void)self;
+    if (!plumb_op_names_add(list))
+        return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyObject *open_records(PyObject *self, PyObject *arguments)
+{
+    PyObject *recorder = NULL;
+    const char *pattern = NULL, *name = NULL;
+    enum plumb_save save = PLUMB_SAVE_STATS;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "Ozs", &recorder, &pattern, &name))
+        return NULL;
+    if (!plumb_save_from_name(name, &save)) {
+        PyErr_Format(PyExc_ValueError, "no kind of saving '%s'", name);
+        return NULL;
+    }
+    plumb_op_records_open(plumb_recorder_of(recorder), pattern, save);
+    Py_RETURN_NONE;
+}
+
+static PyObject *start(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    plumb_op_records_begin_step();
+    return PyBool_FromLong(plumb_torch_ops_start());
+}
+
+static PyObject *stop(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    Py_BEGIN_ALLOW_THREADS plumb_torch_ops_stop();
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+}
+
+static PyObject *next_step(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    plumb_op_records_begin_step();
+    Py_RETURN_NONE;
+}
+
+static PyObject *optimizer_runs(PyObject *self, PyObject *flag)
+{
+    (void)self;
+    plumb_torch_ops_phase(PyObject_IsTrue(flag) == 1);
+    Py_RETURN_NONE;
+}
+
+/* A tensor that Python holds. Its storage is taken to begin with it, which at worst costs a scan. */
+static bool tensor_of(PyObject *object, struct plumb_view *view, struct plumb_op_tensor *tensor)
+{
+    if (plumb_view_of(object, view) != PLUMB_VIEW_READY || !view->count)
+        return false;
+    *tensor = (struct plumb_op_tensor){
+        .data = view->data,
+        .count = view->count,
+        .dtype = view->dtype,
+        .rank = view->rank,
+        .shape = view->shape,
+        .strides = view->strides,
+        .storage = (uintptr_t)view->data,
+    };
+    plumb_op_tensor_settle(tensor);
+    return true;
+}
+
+/* (module path, class, slot, tensor) */
+static void record_gradient(PyObject *item)
+{
+    const char *module = NULL, *kind = NULL, *slot = NULL;
+    PyObject *object = NULL;
+    struct plumb_view view;
+    struct plumb_op_tensor tensor;
+    if (!PyArg_ParseTuple(item, "sssO", &module, &kind, &slot, &object)) {
+        PyErr_Clear();
+        return;
+    }
+    if (tensor_of(object, &view, &tensor))
+        plumb_op_record_at(plumb_module_number(module), PLUMB_PHASE_BACKWARD, kind, slot,
+                           &tensor);
+    plumb_view_release(&view);
+}
+
+static PyObject *gradients(PyObject *self, PyObject *list)
+{
+    (void)self;
+    const Py_ssize_t count = PyList_Size(list);
+    if (count < 0)
+        return NULL;
+    for (Py_ssize_t i = 0; i < count; i++)
+        record_gradient(PyList_GetItem(list, i));
+    Py_RETURN_NONE;
+}
+
+static PyObject *counts(PyObject *self, PyObject *unused)
+{
+    struct plumb_op_counts now;
+    (void)self;
+    (void)unused;
+    plumb_op_counts(&now);
+    return Py_BuildValue(
+        "{sKsKsKsKsKsK}", "operators", (unsigned long long)now.operators, "tensors",
+        (unsigned long long)now.tensors, "referred", (unsigned long long)now.referred,
+        "scanned_bytes", (unsigned long long)now.scanned_bytes, "foreign",
+        (unsigned long long)now.foreign, "failed", (unsigned long long)now.failed);
+}
+
+static PyObject *seen(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return plumb_op_names_seen();
+}
+
+static PyObject *missed(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    return PyLong_FromLong(plumb_op_names_missed());
+}
+
+static PyMethodDef functions[] = {
+    {"ops_load", load, METH_NOARGS,
+     "What is missing in this torch for the fast route, or None"},
+    {"ops_probe_begin", probe_begin, METH_VARARGS,
+     "Looks at what operators do with two tensors"},
+    {"ops_probe_expect", probe_expect, METH_VARARGS, "Says which operator comes next"},
+    {"ops_probe_finish", probe_finish, METH_NOARGS, "What was not found, or None"},
+    {"ops_table", table, METH_O, "Adds operators"},
+    {"ops_open", open_records, METH_VARARGS, "Recorder, pattern, what is saved"},
+    {"ops_start", start, METH_NOARGS, "Records operators by the fast route from now on"},
+    {"ops_stop", stop, METH_NOARGS, "Ends that"},
+    {"ops_next_step", next_step, METH_NOARGS, "What was seen in the last step is forgotten"},
+    {"ops_optimizer", optimizer_runs, METH_O, "Whether the optimizer's step runs"},
+    {"ops_gradients", gradients, METH_O, "Records [(module, class, slot, gradient)]"},
+    {"ops_counts", counts, METH_NOARGS, "What was recorded since the beginning"},
+    {"ops_seen", seen, METH_NOARGS, "Operators that were seen since the last call"},
+    {"ops_missed", missed, METH_NOARGS, "How many were not in the table since the last call"},
+    {"module_enter", PLUMB_METHOD(plumb_module_enter), METH_FASTCALL, "A forward pre-hook"},
+    {"module_leave", PLUMB_METHOD(plumb_module_leave), METH_FASTCALL, "A forward hook"},
+    {"module_resolver", plumb_module_resolver, METH_O, "Sets what names modules"},
+    {NULL, NULL, 0, NULL},
+};
+
+bool plumb_torch_ops_add(PyObject *module)
+{
+    (void)pthread_atfork(NULL, NULL, plumb_torch_ops_after_fork);
+    return PyModule_AddFunctions(module, functions) == 0;
+}

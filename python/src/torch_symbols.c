@@ -1,0 +1,48 @@
+/* torch_symbols.c - see torch_symbols.h. */
+#include "torch_symbols.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+struct wanted {
+    const char *library, *name;
+    size_t field; /* where in struct plumb_torch_symbols */
+};
+
+static const char cpu[] = "libtorch_cpu.so", core[] = "libc10.so";
+
+static const struct wanted table[] = {
+    {cpu, "_ZN2at17addGlobalCallbackENS_22RecordFunctionCallbackE",
+     offsetof(struct plumb_torch_symbols, add_callback)},
+    {cpu, "_ZN2at14removeCallbackEm", offsetof(struct plumb_torch_symbols, remove_callback)},
+    {cpu, "_ZNK2at14RecordFunction4nameEv", offsetof(struct plumb_torch_symbols, name)},
+    {cpu, "_ZNK2at14RecordFunction13overload_nameEv",
+     offsetof(struct plumb_torch_symbols, overload)},
+    {cpu, "_ZN2at15get_num_threadsEv", offsetof(struct plumb_torch_symbols, thread_count)},
+    {cpu, "_ZN2at18in_parallel_regionEv", offsetof(struct plumb_torch_symbols, in_parallel)},
+    {core, "_ZN3c104impl20TorchDispatchModeTLS13any_modes_setEb",
+     offsetof(struct plumb_torch_symbols, modes_set)},
+    {cpu, "aoti_torch_is_defined", offsetof(struct plumb_torch_symbols, is_defined)},
+    {cpu, "aoti_torch_get_layout", offsetof(struct plumb_torch_symbols, layout)},
+    {cpu, "aoti_torch_get_device_type", offsetof(struct plumb_torch_symbols, device)},
+    {cpu, "aoti_torch_get_dtype", offsetof(struct plumb_torch_symbols, dtype)},
+    {cpu, "aoti_torch_get_numel", offsetof(struct plumb_torch_symbols, count)},
+    {cpu, "aoti_torch_get_dim", offsetof(struct plumb_torch_symbols, rank)},
+    {cpu, "aoti_torch_get_sizes", offsetof(struct plumb_torch_symbols, shape)},
+    {cpu, "aoti_torch_get_strides", offsetof(struct plumb_torch_symbols, strides)},
+    {cpu, "aoti_torch_get_storage_offset", offsetof(struct plumb_torch_symbols, offset)},
+    {cpu, "aoti_torch_get_data_ptr", offsetof(struct plumb_torch_symbols, data)},
+};
+
+const char *plumb_torch_symbols_load(struct plumb_torch_symbols *symbols)
+{
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        /* Already in the process: torch was imported. The handle is kept for good. */
+        void *library = dlopen(table[i].library, RTLD_LAZY | RTLD_NOLOAD);
+        void *found = library ? dlsym(library, table[i].name) : NULL;
+        if (!found)
+            return table[i].name;
+        memcpy((char *)symbols + table[i].field, &found, sizeof found);
+    }
+    return NULL;
+}
