@@ -85,6 +85,27 @@ static void write_ranks(const struct plumb_run *run, int width, struct plumb_buf
                                 plumb_run_rank(run, i)->how);
 }
 
+/* A log has nothing but series: its loss says more than a table of ranks. */
+static bool is_log(const struct plumb_run *run)
+{
+    for (size_t i = 0; i < plumb_run_rank_count(run); i++) {
+        const struct plumb_run_rank *rank = plumb_run_rank(run, i);
+        if (rank->steps || rank->records || rank->ended != PLUMB_ENDED_CLOSED)
+            return false;
+    }
+    return strcmp(plumb_run_format(run), "plumb") != 0 && plumb_run_series_count(run);
+}
+
+static void write_loss(const struct plumb_run *run, int width, struct plumb_buffer *to)
+{
+    const struct plumb_series *loss = plumb_run_find_series(run, "loss", -1);
+    for (size_t i = 0; i < plumb_run_series_count(run) && !loss; i++)
+        if (strstr(plumb_run_series(run, i)->name, "loss"))
+            loss = plumb_run_series(run, i);
+    plumb_buffer_text(to, "\n");
+    plumb_series_chart(loss ? loss : plumb_run_series(run, 0), width, to);
+}
+
 static void write_series(const struct plumb_run *run, int width, struct plumb_buffer *to)
 {
     static const char *const titles[] = {"series", "rank", "count", "first",
@@ -203,7 +224,10 @@ enum plumb_status plumb_run_text(struct plumb_run *run,
                                  struct plumb_buffer *to, struct plumb_error *err)
 {
     write_head(run, to);
-    write_ranks(run, options->width, to);
+    if (is_log(run))
+        write_loss(run, options->width, to);
+    else
+        write_ranks(run, options->width, to);
     write_series(run, options->width, to);
     write_config(run, to);
     const enum plumb_status status = write_ops(run, options->width, to, err);

@@ -28,7 +28,8 @@ struct taking {
     struct plumb_run *run;
     struct plumb_rank_file *rank;
     const struct plumb_record_part *part;
-    bool failed; /* out of memory */
+    size_t replaced; /* points of steps that came again */
+    bool failed;     /* out of memory */
 };
 
 static bool take_record(void *context, const struct plumb_tensor_record *record)
@@ -47,12 +48,40 @@ static bool take_collective(void *context, const struct plumb_rank_collective *c
     return true;
 }
 
+/* A training that was resumed logs steps again: what it said before from there on is dropped, so
+ * that steps only grow. The same line twice is one. */
+static bool rewind_to(struct taking *taking, struct plumb_series *series, int64_t step,
+                      double value)
+{
+    size_t low = 0, high = series->count;
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        if (series->steps[middle] < step)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low < series->count && series->steps[low] == step &&
+        memcmp(&series->values[low], &value, sizeof value) == 0)
+        return false;
+    taking->replaced += series->count - low;
+    series->count = low;
+    return true;
+}
+
 static bool take_point(void *context, const char *name, int64_t step, double value)
 {
     struct taking *taking = context;
-    struct plumb_series_growing *series =
+    struct plumb_series_growing *growing =
         plumb_run_grow_series(taking->run, taking->part->rank, name);
-    taking->failed |= !series || !plumb_series_add_point(series, step, value);
+    if (!growing) {
+        taking->failed = true;
+        return false;
+    }
+    struct plumb_series *series = &growing->series;
+    const bool again = series->count && step <= series->steps[series->count - 1];
+    if (!again || rewind_to(taking, series, step, value))
+        taking->failed |= !plumb_series_add_point(growing, step, value);
     plumb_rank_take_step(&taking->rank->facts, step);
     return !taking->failed;
 }
@@ -106,7 +135,10 @@ static enum plumb_status take_part(struct plumb_run *run, const struct plumb_rec
     const enum plumb_status status = run->foreign->read(part, &feed, &problem);
     if (taking.failed || status == PLUMB_NO_MEMORY)
         return plumb_fail_memory(err);
-    if (status && !plumb_run_warn(run, "left out: %.900s", problem.message))
+    if ((status && !plumb_run_warn(run, "left out: %.900s", problem.message)) ||
+        (taking.replaced &&
+         !plumb_run_warn(run, "%s: steps go back; %zu points are replaced by later ones",
+                         part->path, taking.replaced)))
         return plumb_fail_memory(err);
     if (part->has_step) {
         plumb_rank_take_step(&taking.rank->facts, part->step);
