@@ -834,8 +834,10 @@ struct plumb_run_report_options {
     int rank;           /* -1: all */
     const char *series; /* this series as a chart */
     const char *op;     /* the records of these ops, with * and ? */
+    const char *slot;   /* the records of these slots, with * and ? */
     bool one_step;      /* of `step` alone */
     int64_t step;
+    bool values; /* the saved values of the records */
 };
 
 PLUMB_API enum plumb_status plumb_report_run(struct plumb_run *run,

@@ -9,8 +9,8 @@ struct show_arguments {
     bool stats, json;
     const char *format;
     size_t threads;
-    const char *series, *op, *step, *rank;
-    bool follow;
+    const char *series, *op, *slot, *step, *rank;
+    bool follow, values;
 };
 
 static const struct option_row rows[] = {
@@ -26,10 +26,14 @@ static const struct option_row rows[] = {
      offsetof(struct show_arguments, series)},
     {"op", "PATTERN", "of a run: the tensor records of these ops, with * and ?", OPTION_TEXT,
      offsetof(struct show_arguments, op)},
+    {"slot", "PATTERN", "of a run: of these slots alone: input0, output0, param:*", OPTION_TEXT,
+     offsetof(struct show_arguments, slot)},
     {"step", "N", "of a run: tensor records of this step alone", OPTION_TEXT,
      offsetof(struct show_arguments, step)},
     {"rank", "N", "of a run: of this rank alone", OPTION_TEXT,
      offsetof(struct show_arguments, rank)},
+    {"values", NULL, "of a run: the saved values of these tensor records", OPTION_FLAG,
+     offsetof(struct show_arguments, values)},
     {"follow", NULL, "of a run: a line for each step, until the run ends", OPTION_FLAG,
      offsetof(struct show_arguments, follow)},
 };
@@ -62,6 +66,8 @@ static int show_recorded(const char *path, const struct show_arguments *argument
         .rank = (int)rank,
         .series = arguments->series,
         .op = arguments->op,
+        .slot = arguments->slot,
+        .values = arguments->values,
         .one_step = arguments->step != NULL,
         .step = step,
     };
@@ -76,8 +82,9 @@ static int run(int argc, char **argv)
         return EXIT_TROUBLE;
     if (!operands.count)
         return fail_usage(&command_show, "say which file");
-    const bool about_run = arguments.series || arguments.op || arguments.step ||
-                           arguments.rank || arguments.follow;
+    const bool about_run = arguments.series || arguments.op || arguments.slot ||
+                           arguments.step || arguments.rank || arguments.values ||
+                           arguments.follow;
     if (about_run ||
         (!arguments.format && operands.count == 1 && plumb_run_is(operands.items[0])))
         return show_recorded(operands.items[0], &arguments);
@@ -119,7 +126,8 @@ const struct command command_show = {
         "records of its last step.\n\n"
         "  plumb show runs/first\n"
         "  plumb show runs/first --series loss\n"
-        "  plumb show runs/first --op 'layers.0.*' --step 12\n",
+        "  plumb show runs/first --op 'layers.0.*' --step 12\n"
+        "  plumb show runs/first --op layers.0.linear --slot output0 --step 12 --values\n",
     .options = {rows, sizeof rows / sizeof *rows},
     .run = run,
 };

@@ -204,7 +204,8 @@ static void put_partial_stats(struct plumb_json_writer *json, const struct plumb
     plumb_json_close_object(json);
 }
 
-void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor_record *record)
+void plumb_record_json_open(struct plumb_json_writer *json,
+                            const struct plumb_tensor_record *record)
 {
     plumb_json_open_object(json);
     plumb_json_put_key(json, "rank");
@@ -233,5 +234,10 @@ void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor
     }
     plumb_json_put_key(json, "saved");
     plumb_json_put_bool(json, record->has_values);
+}
+
+void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor_record *record)
+{
+    plumb_record_json_open(json, record);
     plumb_json_close_object(json);
 }

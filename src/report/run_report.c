@@ -20,6 +20,7 @@ struct listing {
 static bool list_json(void *context, const struct plumb_tensor_record *record)
 {
     struct listing *listing = context;
+    listing->count++;
     plumb_json_new_line(listing->json);
     plumb_record_json(listing->json, record);
     return !plumb_buffer_failed(listing->json->buffer);
@@ -83,11 +84,41 @@ enum plumb_status plumb_records_text(struct plumb_run *run, const struct plumb_r
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         plumb_table_text_column(&table, titles[i], i == 0 || (i >= 6 && i < 10));
     enum plumb_status status = plumb_run_visit_records(run, query, list_row, &listing, err);
+    if (status == PLUMB_OK && !listing.count)
+        status = plumb_explain_no_records(run, query, err);
     if (status == PLUMB_OK)
         plumb_table_text_write(&table, width, to);
     if (listing.count > most)
         plumb_buffer_printf(to, "  and %zu more; --json lists all\n", listing.count - most);
     plumb_table_text_release(&table);
+    return status;
+}
+
+static enum plumb_status list_records_json(struct plumb_run *run,
+                                           const struct plumb_run_query *query,
+                                           struct plumb_json_writer *json,
+                                           struct plumb_error *err)
+{
+    struct listing listing = {.json = json};
+    const enum plumb_status status =
+        plumb_run_visit_records(run, query, list_json, &listing, err);
+    return status || listing.count ? status : plumb_explain_no_records(run, query, err);
+}
+
+static enum plumb_status write_records_json(struct plumb_run *run,
+                                            const struct plumb_run_query *query, bool values,
+                                            struct plumb_buffer *to, struct plumb_error *err)
+{
+    struct plumb_json_writer json = plumb_json_writer_of(to);
+    plumb_json_open_object(&json);
+    plumb_json_put_key(&json, "records");
+    plumb_json_open_array(&json);
+    const enum plumb_status status = values ? plumb_values_report(run, query, &json, to, err)
+                                            : list_records_json(run, query, &json, err);
+    plumb_json_close_array(&json);
+    plumb_run_warnings_json(&json, run);
+    plumb_json_close_object(&json);
+    plumb_buffer_text(to, "\n");
     return status;
 }
 
@@ -100,19 +131,14 @@ static enum plumb_status write_records(struct plumb_run *run,
                                           .some_steps = options->one_step,
                                           .first_step = options->step,
                                           .last_step = options->step,
-                                          .op = options->op};
-    if (!options->json)
-        return plumb_records_text(run, &query, MOST_ROWS, options->width, to, err);
-    struct plumb_json_writer json = plumb_json_writer_of(to);
-    struct listing listing = {.json = &json};
-    plumb_json_open_object(&json);
-    plumb_json_put_key(&json, "records");
-    plumb_json_open_array(&json);
-    enum plumb_status status = plumb_run_visit_records(run, &query, list_json, &listing, err);
-    plumb_json_close_array(&json);
-    plumb_run_warnings_json(&json, run);
-    plumb_json_close_object(&json);
-    plumb_buffer_text(to, "\n");
+                                          .op = options->op,
+                                          .slot = options->slot};
+    if (options->json)
+        return write_records_json(run, &query, options->values, to, err);
+    const enum plumb_status status =
+        options->values ? plumb_values_report(run, &query, NULL, to, err)
+                        : plumb_records_text(run, &query, MOST_ROWS, options->width, to, err);
+    plumb_run_warnings_text(run, to);
     return status;
 }
 
@@ -147,7 +173,7 @@ enum plumb_status plumb_report_run(struct plumb_run *run,
     plumb_buffer_init(&report, REPORT_LIMIT);
     if (options->series)
         status = write_series(run, options, &report, err);
-    else if (options->op || options->one_step)
+    else if (options->op || options->slot || options->one_step || options->values)
         status = write_records(run, options, &report, err);
     else if (options->json)
         plumb_run_json(run, &report);

@@ -219,6 +219,14 @@ static void write_last_operations(struct plumb_run *run, struct plumb_buffer *to
     }
 }
 
+void plumb_run_warnings_text(const struct plumb_run *run, struct plumb_buffer *to)
+{
+    if (plumb_run_warning_count(run))
+        plumb_buffer_text(to, "\n");
+    for (size_t i = 0; i < plumb_run_warning_count(run); i++)
+        plumb_buffer_printf(to, "  warning: %s\n", plumb_run_warning(run, i));
+}
+
 enum plumb_status plumb_run_text(struct plumb_run *run,
                                  const struct plumb_run_report_options *options,
                                  struct plumb_buffer *to, struct plumb_error *err)
@@ -232,9 +240,6 @@ enum plumb_status plumb_run_text(struct plumb_run *run,
     write_config(run, to);
     const enum plumb_status status = write_ops(run, options->width, to, err);
     write_last_operations(run, to);
-    if (plumb_run_warning_count(run))
-        plumb_buffer_text(to, "\n");
-    for (size_t i = 0; i < plumb_run_warning_count(run); i++)
-        plumb_buffer_printf(to, "  warning: %s\n", plumb_run_warning(run, i));
+    plumb_run_warnings_text(run, to);
     return status;
 }

@@ -7,7 +7,8 @@
 
 #include <stdio.h>
 
-enum { MOST_BARS = 24, BAR_COLUMNS = 40, FIRST_VALUES = 8 };
+enum { MOST_BARS = 24, BAR_COLUMNS = 40 };
+enum { FIRST_VALUES = 8, FIRST_ROWS = 6, NUMBER_COLUMNS = 12 };
 
 static void write_facts(const struct plumb_show *show, struct plumb_buffer *to)
 {
@@ -43,29 +44,44 @@ static void write_facts(const struct plumb_show *show, struct plumb_buffer *to)
                                 100.0 * (double)counts[i].value / (double)stats->count);
 }
 
-static enum plumb_status write_first_values(const struct plumb_tensor *tensor,
-                                            struct plumb_buffer *to, struct plumb_error *err)
+/* The first values of a row, which begins at element `first`. */
+static enum plumb_status write_row(const struct plumb_tensor *tensor, int64_t first,
+                                   int64_t length, int width, struct plumb_buffer *to,
+                                   struct plumb_error *err)
 {
     unsigned char raw[FIRST_VALUES * 16];
     double values[FIRST_VALUES * 2];
     const bool complex = plumb_dtype_is_complex(tensor->dtype);
-    const int64_t count = tensor->count < FIRST_VALUES ? tensor->count : FIRST_VALUES;
-    if (!count)
-        return PLUMB_OK;
-    enum plumb_status status = plumb_tensor_read(tensor, 0, count, raw, err);
+    const int64_t count = length < FIRST_VALUES ? length : FIRST_VALUES;
+    enum plumb_status status = plumb_tensor_read(tensor, first, count, raw, err);
     if (status == PLUMB_OK)
         status = plumb_convert_values(tensor->dtype, raw, complex ? PLUMB_C128 : PLUMB_F64,
                                       values, (size_t)count, PLUMB_ROUND_NEAREST_EVEN, err);
     if (status)
         return status;
-    plumb_buffer_printf(to, "  %-10s", "values");
+    plumb_buffer_printf(to, "  %-10s", first ? "" : "values");
     for (int64_t i = 0; i < count; i++)
         if (complex)
-            plumb_buffer_printf(to, " %.6g%+.6gi", values[2 * i], values[2 * i + 1]);
+            plumb_buffer_printf(to, " %*.6g%+.6gi", width, values[2 * i], values[2 * i + 1]);
         else
-            plumb_buffer_printf(to, " %.6g", values[i]);
-    plumb_buffer_text(to, tensor->count > count ? " ...\n" : "\n");
+            plumb_buffer_printf(to, " %*.6g", width, values[i]);
+    plumb_buffer_text(to, length > count ? " ...\n" : "\n");
     return PLUMB_OK;
+}
+
+/* A vector is one row; of anything larger the last axis runs along the rows. */
+static enum plumb_status write_first_values(const struct plumb_tensor *tensor,
+                                            struct plumb_buffer *to, struct plumb_error *err)
+{
+    const bool matrix = tensor->rank > 1;
+    const int64_t length = matrix ? tensor->shape[tensor->rank - 1] : tensor->count;
+    const int64_t rows = length ? tensor->count / length : 0;
+    enum plumb_status status = PLUMB_OK;
+    for (int64_t i = 0; i < rows && i < FIRST_ROWS && status == PLUMB_OK; i++)
+        status = write_row(tensor, i * length, length, matrix ? NUMBER_COLUMNS : 0, to, err);
+    if (rows > FIRST_ROWS)
+        plumb_buffer_printf(to, "  %-10s ...\n", "");
+    return status;
 }
 
 /* Several binades a bar if there are many, so that the picture fits a screen. */

@@ -242,6 +242,35 @@ static void make_run(void)
         stop(error.message, "run");
 }
 
+/* One step with its values, of types that numpy has and one that it has not. */
+static void make_saved_run(void)
+{
+    static const int64_t shape[] = {2, 3};
+    static const float matrix[] = {0.5F, -1.5F, 2, -0.25F, 8, 0};
+    static const float product[] = {1, -3, INFINITY, -0.5F, 16, 0};
+    static const int64_t labels[] = {3, 1, 4, 1, 5, INT64_MAX};
+    uint16_t half[6];
+    struct plumb_recorder *recorder = NULL;
+    struct plumb_error error;
+    char path[600];
+    (void)snprintf(path, sizeof path, "%s", in_folder("saved"));
+    const struct plumb_recorder_options options = {
+        .path = path, .framework = "toy", .no_thread = true, .save = PLUMB_SAVE_TENSORS};
+    if (plumb_recorder_open(&options, &recorder, &error) ||
+        plumb_convert_values(PLUMB_F32, matrix, PLUMB_BF16, half, 6, PLUMB_ROUND_NEAREST_EVEN,
+                             &error))
+        stop(error.message, "saved");
+    plumb_record_step_begin(recorder, 7);
+    plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "head", "linear", PLUMB_CALL_COUNTED);
+    plumb_record_tensor(recorder, "param:weight", PLUMB_BF16, 2, shape, half);
+    plumb_record_tensor(recorder, "labels", PLUMB_I64, 2, shape, labels);
+    plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, product);
+    plumb_record_leave(recorder);
+    plumb_record_step_end(recorder);
+    if (plumb_recorder_close(recorder, NULL, &error))
+        stop(error.message, "saved");
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 2) {
@@ -256,5 +285,6 @@ int main(int argc, char **argv)
     make_small();
     make_damaged();
     make_run();
+    make_saved_run();
     return 0;
 }

@@ -49,13 +49,19 @@ static bool discard(void *context, const char *bytes, size_t size)
 static enum plumb_status report(struct plumb_run *run, struct plumb_error *err)
 {
     const struct plumb_sink sink = {discard, NULL};
-    const struct plumb_run_report_options forms[] = {{.rank = -1},
-                                                     {.rank = -1, .json = true},
-                                                     {.rank = -1, .series = "loss"},
-                                                     {.rank = -1, .op = "*", .json = true}};
+    const struct plumb_run_report_options forms[] = {
+        {.rank = -1},
+        {.rank = -1, .json = true},
+        {.rank = -1, .series = "loss"},
+        {.rank = -1, .op = "*", .json = true},
+        {.rank = -1, .values = true},
+        {.rank = -1, .values = true, .json = true}};
+    const struct plumb_run_report_options unknown = {.rank = -1, .op = "linaer"};
     enum plumb_status status = PLUMB_OK;
     for (size_t i = 0; i < sizeof forms / sizeof *forms && !status; i++)
         status = plumb_report_run(run, &forms[i], &sink, err);
+    if (!status && plumb_report_run(run, &unknown, &sink, err) == PLUMB_NO_MEMORY)
+        status = PLUMB_NO_MEMORY;
     struct plumb_nan *nan = NULL;
     if (!status)
         status = plumb_nan_find(run, &nan, err);
