@@ -11,7 +11,8 @@
 
 struct plumb_record_feed {
     void *context;
-    int rank; /* that the rows are of */
+    int rank;        /* that the rows are of */
+    bool count_only; /* records need no statistics that have to be computed */
     bool (*record)(void *context, const struct plumb_tensor_record *record);
     bool (*collective)(void *context, const struct plumb_rank_collective *collective);
     bool (*series)(void *context, const char *name, int64_t step, double value);

@@ -127,6 +127,7 @@ static enum plumb_status take_part(struct plumb_run *run, const struct plumb_rec
         return plumb_fail_memory(err);
     const struct plumb_record_feed feed = {.context = &taking,
                                            .rank = part->rank,
+                                           .count_only = true,
                                            .record = take_record,
                                            .collective = take_collective,
                                            .series = take_point,
@@ -186,6 +187,21 @@ static enum plumb_status refresh(struct plumb_run *run, struct plumb_error *err)
     return status;
 }
 
+/* What the content says, or the format alone. */
+static enum plumb_status note_framework(struct plumb_run *run, struct plumb_error *err)
+{
+    char json[128] = "";
+    if (*run->foreign->framework)
+        (void)snprintf(json, sizeof json, "\"%s\"", run->foreign->framework);
+    const char *framework = json;
+    for (size_t i = run->config_count; i-- > 0;)
+        if (strcmp(run->configs[i].key, "framework") == 0)
+            framework = run->configs[i].json;
+    return !*framework || plumb_run_add_note(run, "framework", framework)
+               ? PLUMB_OK
+               : plumb_fail_memory(err);
+}
+
 static enum plumb_status open_foreign(struct plumb_run *run, struct plumb_error *err)
 {
     enum plumb_probe sure;
@@ -196,14 +212,8 @@ static enum plumb_status open_foreign(struct plumb_run *run, struct plumb_error 
     (void)snprintf(json, sizeof json, "\"%s\"", run->foreign->entry.name);
     if (!plumb_run_add_note(run, "format", json))
         return plumb_fail_memory(err);
-    enum plumb_status status = refresh(run, err);
-    for (size_t i = 0; i < run->config_count && !status; i++)
-        if (strcmp(run->configs[i].key, "framework") == 0) {
-            if (!plumb_run_add_note(run, "framework", run->configs[i].json))
-                status = plumb_fail_memory(err);
-            break;
-        }
-    return status;
+    const enum plumb_status status = refresh(run, err);
+    return status ? status : note_framework(run, err);
 }
 
 /* ---- visits ------------------------------------------------------------------------------------- */
