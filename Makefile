@@ -142,9 +142,10 @@ $(PYTHON_OBJ) $(B)/clang/python/%.o: LANGUAGE := $(filter-out -Isrc,$(LANGUAGE))
     -isystem $(PYTHON_INCLUDE)
 # CPython hands functions around as object pointers, which ISO C does not know.
 $(PYTHON_OBJ) $(B)/clang/python/%.o: WARNINGS := $(filter-out -Wpedantic,$(WARNINGS))
-# Callbacks of frameworks are told apart by name: only the module's own entry is visible.
+# Only the module's own entry is visible; SQLite drops out, because nothing here refers to it.
 $(EXTENSION): $(PYTHON_OBJ) $(B)/libplumb.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -o $@.new $^ $(LIBS) -ldl
+	$(CC) $(CFLAGS) $(LDFLAGS) -shared -Wl,--exclude-libs,ALL -Wl,--as-needed \
+	    -o $@.new $^ $(LIBS) -ldl
 	@mv $@.new $@
 
 # ---- objects for tests ----------------------------------------------------------------

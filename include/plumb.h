@@ -472,8 +472,9 @@ PLUMB_API const char *plumb_phase_name(enum plumb_phase phase); /* "forward", ..
 
 /* How much is recorded. */
 enum plumb_level {
-    PLUMB_LEVEL_OP,    /* everything, at the selected steps */
-    PLUMB_LEVEL_WATCH, /* no ops and no tensors */
+    PLUMB_LEVEL_OP,     /* everything, at the selected steps */
+    PLUMB_LEVEL_WATCH,  /* no ops, and of tensors only plumb_record_fingerprint() */
+    PLUMB_LEVEL_MODULE, /* everything; the program gives modules instead of ops */
     PLUMB_LEVEL_COUNT
 };
 /* What is kept of a tensor. */
@@ -483,7 +484,7 @@ enum plumb_save {
     PLUMB_SAVE_TENSORS,     /* statistics, fingerprint, and the values in stepNNNNNN.npz */
     PLUMB_SAVE_COUNT
 };
-PLUMB_API const char *plumb_level_name(enum plumb_level level); /* "op", "watch" */
+PLUMB_API const char *plumb_level_name(enum plumb_level level); /* "op", ... */
 PLUMB_API bool plumb_level_from_name(const char *name, enum plumb_level *level);
 PLUMB_API const char *plumb_save_name(enum plumb_save save); /* "stats", ... */
 PLUMB_API bool plumb_save_from_name(const char *name, enum plumb_save *save);
@@ -576,6 +577,10 @@ PLUMB_API void plumb_record_known(struct plumb_recorder *recorder, const char *s
                                   enum plumb_dtype dtype, int rank, const int64_t *shape,
                                   const void *values, struct plumb_known *known);
 
+/* Its fingerprint alone, at every level: of batches, of weights that replicas have to agree on. */
+PLUMB_API void plumb_record_fingerprint(struct plumb_recorder *recorder, const char *slot,
+                                        enum plumb_dtype dtype, int rank, const int64_t *shape,
+                                        const void *values);
 PLUMB_API void plumb_record_series(struct plumb_recorder *recorder, const char *name,
                                    int64_t step, double value);
 /* Times are of plumb_record_now(). Tracks form a tree by '/': "host/loader/worker0". */

@@ -39,6 +39,7 @@ class Session:
         self.rank_from_framework = None  # () -> (rank, world size) or None
         self._listeners = []
         self._waiting = []  # what happened before the recorder was there: (method, arguments)
+        self._undo = []
         self._lock = threading.RLock()
         self._process = os.getpid()
         os.register_at_fork(after_in_child=self._forget)
@@ -49,6 +50,22 @@ class Session:
         self._listeners.append(listener)
         if self.recorder:
             self._call(listener, "opened")
+
+    def replace(self, owner, name, make):
+        """owner.name becomes make(what it was), until the session is over."""
+        old = getattr(owner, name)
+        new = functools.wraps(old)(make(old))
+        setattr(owner, name, new)
+
+        def put_back():
+            if getattr(owner, name, None) is new:
+                setattr(owner, name, old)
+
+        self.on_close(put_back)
+
+    def on_close(self, action):
+        """The hooks of a session that is over are taken away."""
+        self._undo.append(action)
 
     def _tell(self, event):
         for listener in self._listeners:
@@ -101,16 +118,14 @@ class Session:
         found = self.rank_from_framework and self.rank_from_framework()
         self.rank, self.world_size = found or ranks.from_environment()
         self.directory = self._free_directory(wish.out or options_module.default_directory())
-        watch = wish.level == "watch"
         self.recorder = _plumb.Recorder(
             self.directory, self.rank, self.world_size, framework=self.framework,
-            command_line=configuration.command_line(), level="op",
-            save="fingerprint" if watch else wish.save, steps=wish.steps, ranks=wish.ranks)
+            command_line=configuration.command_line(), level=wish.level,
+            save=wish.save, steps=wish.steps, ranks=wish.ranks)
         atexit.register(self.close)
         _watch_for_exceptions(self)
-        for key, value in (("capture.level", wish.level), ("capture.save", wish.save), ("capture.ops", wish.ops),
-                           ("capture.steps", wish.steps)):
-            self.config(key, value)
+        self.config("capture.ops", wish.ops)
+        self.config("capture.steps", wish.steps)
         for key, value in configuration.of_process():
             self.config(key, value)
         self._begin()
@@ -133,12 +148,14 @@ class Session:
         with self._lock:
             if self.over or not self.recorder or os.getpid() != self._process:
                 self.over = True
+                self._detach()
                 return
             try:
                 self._tell("closing")
             except Exception as error:
                 self.say(f"at the end: {type(error).__name__}: {error}")
             self.over = True
+            self._detach()
             recorder, self.recorder = self.recorder, None
             count, first = recorder.errors()
             early = recorder.message()
@@ -149,6 +166,13 @@ class Session:
             self.say(f"{count} calls of the capture made no sense; the first: {first}")
         if not self.options.launched and self.rank == 0:
             self.say(f"run is in {self.directory}; next: plumb show {self.directory}")
+
+    def _detach(self):
+        while self._undo:
+            try:
+                self._undo.pop()()
+            except Exception as error:
+                self.say(f"at the end: {type(error).__name__}: {error}")
 
     def _forget(self):
         """In a child of fork(): the run belongs to the parent."""

@@ -27,25 +27,22 @@ class Modules:
         self.calls = {}  # label -> calls in this step
 
     def install(self):
-        module = torch.nn.modules.module
+        session, module = self.session, torch.nn.modules.module
         if self.with_values:
-            module.register_module_forward_pre_hook(self.enters)
-            module.register_module_forward_hook(self.leaves, always_call=True)
-        optimizer = optimizer_module
-        optimizer.register_optimizer_step_pre_hook(self.before_update)
-        optimizer.register_optimizer_step_post_hook(self.after_update)
-        self._wrap_backward()
-        self.session.listen(self)
+            session.on_close(module.register_module_forward_pre_hook(self.enters).remove)
+            session.on_close(module.register_module_forward_hook(self.leaves, always_call=True).remove)
+            session.on_close(optimizer_module.register_optimizer_step_pre_hook(self.before_update).remove)
+            session.on_close(optimizer_module.register_optimizer_step_post_hook(self.after_update).remove)
+        session.replace(torch.autograd, "backward", self._backward)
+        session.listen(self)
 
-    def _wrap_backward(self):
-        inner = torch.autograd.backward
-
+    def _backward(self, original):
         def backward(*arguments, **keywords):
-            result = inner(*arguments, **keywords)
+            result = original(*arguments, **keywords)
             self.after_backward()
             return result
 
-        torch.autograd.backward = backward
+        return backward
 
     def step_begins(self, session):
         self.calls.clear()
@@ -151,7 +148,7 @@ class Modules:
 
     def _each(self, optimizer, record):
         recorder = self.session.recorder
-        if not self.with_values or recorder is None or not recorder.wants_tensors():
+        if recorder is None or not recorder.wants_tensors():
             return
         for number, group in enumerate(optimizer.param_groups):
             for index, parameter in enumerate(group["params"]):

@@ -2,8 +2,6 @@
 
 A plain optimizer is not called when there are infinities; a fused one is, and does nothing.
 """
-import functools
-
 import torch
 
 from .capture import guarded
@@ -14,59 +12,47 @@ class Scales:
         self.watch = watch
         self.session = watch.session
         self.scaled = None  # (the tensor that scale() gave, the one it was given)
-        self.called = False
 
     def install(self):
         scaler = getattr(torch.amp, "GradScaler", None)
-        if scaler is None:
-            return
-        self._wrap_scale(scaler)
-        self._wrap_step(scaler)
-        self._wrap_update(scaler)
+        if scaler is not None:
+            self.session.replace(scaler, "scale", self._scale)
+            self.session.replace(scaler, "step", self._step)
+            self.session.replace(scaler, "update", self._update)
 
-    def _wrap_scale(self, scaler):
-        original = scaler.scale
-
-        @functools.wraps(original)
+    def _scale(self, original):
         def scale(this, outputs):
             result = original(this, outputs)
             if isinstance(outputs, torch.Tensor):
                 self.scaled = (result, outputs)
             return result
 
-        scaler.scale = scale
+        return scale
 
     def unscaled(self, root):
         scaled, self.scaled = self.scaled, None
         return scaled[1] if scaled is not None and scaled[0] is root else root
 
-    def _wrap_step(self, scaler):
-        original = scaler.step
-
-        @functools.wraps(original)
+    def _step(self, original):
         def step(this, optimizer, *arguments, **keywords):
-            before = len(self.watch.stepped), self.session.step
+            before = self.watch.updates_seen
             result = original(this, optimizer, *arguments, **keywords)
-            if this.is_enabled() and (len(self.watch.stepped), self.session.step) == before:
+            if this.is_enabled() and self.watch.updates_seen == before:
                 self.watch.skipped_update(getattr(optimizer, "optimizer", optimizer))
             return result
 
-        scaler.step = step
+        return step
 
-    def _wrap_update(self, scaler):
-        original = scaler.update
-
-        @functools.wraps(original)
+    def _update(self, original):
         def update(this, *arguments, **keywords):
-            result = original(this, *arguments, **keywords)
             self._record(this)
-            return result
+            return original(this, *arguments, **keywords)
 
-        scaler.update = update
+        return update
 
     @guarded
     def _record(self, scaler):
-        """The scale of the step that has just ended: the optimizer came before."""
+        """The scale that the step which has just ended was made with: the optimizer came before."""
         if scaler.is_enabled() and self.session.recorder:
             self.session.series("loss_scale", float(scaler.get_scale()), max(self.session.step - 1, 0))
 

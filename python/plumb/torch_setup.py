@@ -1,5 +1,4 @@
 """What is said once a run about a torch program: model, optimizers, seeds, switches, data loaders."""
-import functools
 import sys
 
 import torch
@@ -86,27 +85,30 @@ class DataLoaders:
         self.watch = watch
         self.session = watch.session
         self.described = 0
+        self.first = []  # the batch that came before there was a recorder
 
     def install(self):
         loader = torch.utils.data.dataloader
-        iterate, take = loader.DataLoader.__iter__, loader._BaseDataLoaderIter.__next__
+        self.session.replace(loader.DataLoader, "__iter__", self._iter)
+        self.session.replace(loader._BaseDataLoaderIter, "__next__", self._next)
 
-        @functools.wraps(iterate)
-        def __iter__(this):
-            self.describe(this)
-            return iterate(this)
+    def _iter(self, original):
+        def __iter__(loader):
+            self.describe(loader)
+            return original(loader)
 
-        @functools.wraps(take)
-        def __next__(this):
+        return __iter__
+
+    def _next(self, original):
+        def __next__(iterator):
             if self.session.over or torch.utils.data.get_worker_info() is not None:
-                return take(this)
+                return original(iterator)
             began = now()
-            batch = take(this)
+            batch = original(iterator)
             self.took(batch, began, now())
             return batch
 
-        loader.DataLoader.__iter__ = __iter__
-        loader._BaseDataLoaderIter.__next__ = __next__
+        return __next__
 
     @guarded
     def describe(self, loader):
@@ -128,13 +130,25 @@ class DataLoaders:
         tensors = list(leaves(batch, 8))
         if tensors and tensors[0].ndim:
             self.watch.samples += tensors[0].shape[0]
-        recorder = session.recorder
-        if recorder is None or not recorder.wants_tensors():
+        if session.recorder:
+            self.record(tensors)
+        else:
+            self.first = tensors
+
+    def opened(self):
+        tensors, self.first = self.first, []
+        if tensors:
+            self.record(tensors)
+
+    def record(self, tensors):
+        recorder = self.session.recorder
+        if not recorder.wants_spans():
             return
+        record = recorder.tensor if recorder.wants_tensors() else recorder.fingerprint
         recorder.enter(_plumb.FORWARD, "data", "batch")
         for number, tensor in enumerate(tensors):
             if tensor.numel() * tensor.element_size() <= LARGEST_BATCH:
-                recorder.tensor(f"output{number}", tensor)
+                record(f"output{number}", tensor)
         recorder.leave()
 
 

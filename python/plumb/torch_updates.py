@@ -89,5 +89,5 @@ class Updates:
         recorder = self.session.recorder
         for index in plan.parts[plan.turn]:
             recorder.enter(_plumb.OPTIMIZER, plan.names[index], "update")
-            recorder.tensor("param", plan.parameters[index])
+            recorder.fingerprint("param", plan.parameters[index])
             recorder.leave()

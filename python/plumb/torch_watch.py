@@ -3,7 +3,6 @@
 Hooks: torch.autograd.backward (the loss is what backward starts from), the optimizers' global step hooks,
 GradScaler, and the data loader's iterator. What costs is done in C for all tensors at once.
 """
-import functools
 import os
 import threading
 import weakref
@@ -31,11 +30,13 @@ class Watch:
         self.backwards = 0
         self.samples = 0
         self.skipped = False
+        self.updates_seen = 0
         self.depth = threading.local()
         self.optimizer_began = 0
         self.step_began = now()
         self.scales = Scales(self)
         self.updates = Updates(session, names)
+        self.loaders = torch_setup.DataLoaders(self)
         self.memory = None
         self.forward_began = 0
         self.hooked_roots = set()
@@ -43,30 +44,23 @@ class Watch:
     # -- hooks ----------------------------------------------------------------------------------------
 
     def install(self):
-        optimizer = optimizer_module
-        optimizer.register_optimizer_step_pre_hook(self.before_update)
-        optimizer.register_optimizer_step_post_hook(self.after_update)
-        self._wrap_init(optimizer.Optimizer)
-        self._wrap_backward()
+        session = self.session
+        session.on_close(optimizer_module.register_optimizer_step_pre_hook(self.before_update).remove)
+        session.on_close(optimizer_module.register_optimizer_step_post_hook(self.after_update).remove)
+        session.replace(optimizer_module.Optimizer, "__init__", self._init)
+        session.replace(torch.autograd, "backward", self._backward)
         self.scales.install()
-        torch_setup.DataLoaders(self).install()
-        self.session.listen(self)
+        self.loaders.install()
+        session.listen(self)
 
-    def _wrap_init(self, kind):
-        original = kind.__init__
-        known = self.optimizers
-
-        @functools.wraps(original)
+    def _init(self, original):
         def init(optimizer, *arguments, **keywords):
             original(optimizer, *arguments, **keywords)
-            known.add(optimizer)
+            self.optimizers.add(optimizer)
 
-        kind.__init__ = init
+        return init
 
-    def _wrap_backward(self):
-        original = torch.autograd.backward
-
-        @functools.wraps(original)
+    def _backward(self, original):
         def backward(tensors, *arguments, **keywords):
             if getattr(self.depth, "inside", False) or self.session.over:
                 return original(tensors, *arguments, **keywords)  # a checkpoint's own, inside of one
@@ -78,7 +72,7 @@ class Watch:
                 self.depth.inside = False
                 self.after_backward(began)
 
-        torch.autograd.backward = backward
+        return backward
 
     # -- the session's events -------------------------------------------------------------------------
 
@@ -88,6 +82,7 @@ class Watch:
             session.config(key, value)
         for _, root in self.names.roots:
             self._time_forward(root)
+        self.loaders.opened()
 
     def step_begins(self, session):
         self.step_began = now()
@@ -117,8 +112,8 @@ class Watch:
         if id(root) in self.hooked_roots:
             return
         self.hooked_roots.add(id(root))
-        root.register_forward_pre_hook(self._forward_begins)
-        root.register_forward_hook(self._forward_ends, always_call=True)
+        self.session.on_close(root.register_forward_pre_hook(self._forward_begins).remove)
+        self.session.on_close(root.register_forward_hook(self._forward_ends, always_call=True).remove)
 
     def _forward_begins(self, module, inputs):
         if torch.compiler.is_compiling() or self.session.over:
@@ -214,6 +209,7 @@ class Watch:
 
     def stepped_now(self, optimizer):
         """A step is over when every optimizer that takes part has stepped."""
+        self.updates_seen += 1
         self.stepped.append(id(optimizer))
         missing = [o for o in self.optimizers
                    if id(o) not in self.stepped and id(o) not in self.left_out and has_gradients(o)]

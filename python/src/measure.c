@@ -24,7 +24,8 @@ static void add_view(const struct plumb_view *view, struct total *total)
         if (values)
             plumb_values_stats(view->dtype, values, (size_t)view->count, &stats);
     } else {
-        Py_BEGIN_ALLOW_THREADS values = plumb_view_values(view);
+        Py_BEGIN_ALLOW_THREADS
+        values = plumb_view_values(view);
         if (values)
             plumb_values_stats(view->dtype, values, (size_t)view->count, &stats);
         Py_END_ALLOW_THREADS
@@ -72,7 +73,8 @@ static PyObject *fingerprint(PyObject *self, PyObject *tensor)
     (void)self;
     const bool ready = plumb_view_of(tensor, &view) == PLUMB_VIEW_READY;
     if (ready) {
-        Py_BEGIN_ALLOW_THREADS values = view.count ? plumb_view_values(&view) : "";
+        Py_BEGIN_ALLOW_THREADS
+        values = view.count ? plumb_view_values(&view) : "";
         if (values)
             print = plumb_values_fingerprint(view.dtype, values, (size_t)view.count);
         Py_END_ALLOW_THREADS

@@ -71,11 +71,13 @@ static PyObject *run_json(PyObject *self, PyObject *args)
         options.step = PyLong_AsLongLong(step);
     if (PyErr_Occurred())
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = plumb_run_open(path, &run, &error);
+    Py_BEGIN_ALLOW_THREADS
+    status = plumb_run_open(path, &run, &error);
     if (!status)
         status = plumb_report_run(run, &options, &sink, &error);
     plumb_run_close(run);
-    Py_END_ALLOW_THREADS return result(status, &error, &text);
+    Py_END_ALLOW_THREADS
+    return result(status, &error, &text);
 }
 
 static PyObject *file_json(PyObject *self, PyObject *args)
@@ -92,11 +94,13 @@ static PyObject *file_json(PyObject *self, PyObject *args)
     if (!PyArg_ParseTuple(args, "s|p", &path, &stats))
         return NULL;
     options.stats = stats != 0;
-    Py_BEGIN_ALLOW_THREADS status = plumb_file_open(path, NULL, &file, &error);
+    Py_BEGIN_ALLOW_THREADS
+    status = plumb_file_open(path, NULL, &file, &error);
     if (!status)
         status = plumb_report_file(file, &options, &sink, &error);
     plumb_file_close(file);
-    Py_END_ALLOW_THREADS return result(status, &error, &text);
+    Py_END_ALLOW_THREADS
+    return result(status, &error, &text);
 }
 
 static PyObject *diff_json(PyObject *self, PyObject *args)
@@ -113,7 +117,8 @@ static PyObject *diff_json(PyObject *self, PyObject *args)
     (void)self;
     if (!PyArg_ParseTuple(args, "ss|z", &paths[0], &paths[1], &options.map_path))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = plumb_file_open(paths[0], NULL, &a, &error);
+    Py_BEGIN_ALLOW_THREADS
+    status = plumb_file_open(paths[0], NULL, &a, &error);
     if (!status)
         status = plumb_file_open(paths[1], NULL, &b, &error);
     if (!status)
@@ -123,7 +128,8 @@ static PyObject *diff_json(PyObject *self, PyObject *args)
     plumb_diff_free(diff);
     plumb_file_close(a);
     plumb_file_close(b);
-    Py_END_ALLOW_THREADS return result(status, &error, &text);
+    Py_END_ALLOW_THREADS
+    return result(status, &error, &text);
 }
 
 static PyMethodDef functions[] = {

@@ -91,9 +91,10 @@ static PyObject *recorder_new(PyTypeObject *type, PyObject *args, PyObject *keyw
         return NULL;
     struct plumb_error error;
     enum plumb_status status;
-    Py_BEGIN_ALLOW_THREADS status = plumb_recorder_open(&options, &self->recorder, &error);
-    Py_END_ALLOW_THREADS if (status)
-    {
+    Py_BEGIN_ALLOW_THREADS
+    status = plumb_recorder_open(&options, &self->recorder, &error);
+    Py_END_ALLOW_THREADS
+    if (status) {
         Py_DECREF(self);
         return raise_status(&error);
     }
@@ -110,8 +111,10 @@ static PyObject *recorder_close(PyObject *object, PyObject *args)
     if (!PyArg_ParseTuple(args, "|z", &how))
         PyErr_Clear();
     self->recorder = NULL;
-    Py_BEGIN_ALLOW_THREADS status = plumb_recorder_close(recorder, how, &error);
-    Py_END_ALLOW_THREADS return status ? PyUnicode_FromString(error.message) : done(object);
+    Py_BEGIN_ALLOW_THREADS
+    status = plumb_recorder_close(recorder, how, &error);
+    Py_END_ALLOW_THREADS
+    return status ? PyUnicode_FromString(error.message) : done(object);
 }
 
 static void recorder_dealloc(PyObject *object)
@@ -171,33 +174,48 @@ static PyObject *leave(PyObject *self, PyObject *unused)
 
 /* ---- tensors -------------------------------------------------------------------------------- */
 
-static bool record_view(struct plumb_recorder *recorder, const char *slot,
-                        const struct plumb_view *view)
+typedef void record_call(struct plumb_recorder *recorder, const char *slot,
+                         enum plumb_dtype dtype, int rank, const int64_t *shape,
+                         const void *values);
+
+static bool record_values(struct plumb_recorder *recorder, const char *slot,
+                          const struct plumb_view *view, record_call *record)
 {
-    const void *values = NULL;
-    if (plumb_view_bytes(view) < RELEASE_LOCK_FROM) {
-        values = plumb_view_values(view);
-        if (values || !view->count)
-            plumb_record_tensor(recorder, slot, view->dtype, view->rank, view->shape, values);
-    } else {
-        Py_BEGIN_ALLOW_THREADS values = plumb_view_values(view);
-        if (values)
-            plumb_record_tensor(recorder, slot, view->dtype, view->rank, view->shape, values);
-        Py_END_ALLOW_THREADS
-    }
-    return values || !view->count;
+    const void *values = plumb_view_values(view);
+    if (!values && view->count)
+        return false;
+    record(recorder, slot, view->dtype, view->rank, view->shape, values);
+    return true;
+}
+
+static bool record_view(struct plumb_recorder *recorder, const char *slot,
+                        const struct plumb_view *view, record_call *record)
+{
+    bool recorded;
+    if (plumb_view_bytes(view) < RELEASE_LOCK_FROM)
+        return record_values(recorder, slot, view, record);
+    Py_BEGIN_ALLOW_THREADS
+    recorded = record_values(recorder, slot, view, record);
+    Py_END_ALLOW_THREADS
+    return recorded;
+}
+
+/* False: its values cannot be seen from here. */
+static bool take_with(struct plumb_recorder *recorder, const char *slot, PyObject *tensor,
+                      record_call *record)
+{
+    struct plumb_view view;
+    bool taken = false;
+    if (plumb_view_of(tensor, &view) == PLUMB_VIEW_READY)
+        taken = record_view(recorder, slot, &view, record);
+    plumb_view_release(&view);
+    return taken;
 }
 
 bool plumb_recorder_take(struct plumb_recorder *recorder, const char *slot, PyObject *tensor)
 {
-    struct plumb_view view;
-    bool taken = false;
-    if (!plumb_record_wants_tensors(recorder))
-        return true;
-    if (plumb_view_of(tensor, &view) == PLUMB_VIEW_READY)
-        taken = record_view(recorder, slot, &view);
-    plumb_view_release(&view);
-    return taken;
+    return !plumb_record_wants_tensors(recorder) ||
+           take_with(recorder, slot, tensor, plumb_record_tensor);
 }
 
 static PyObject *tensor(PyObject *self, PyObject *args)
@@ -207,6 +225,19 @@ static PyObject *tensor(PyObject *self, PyObject *args)
     bool taken = false;
     if (PyArg_ParseTuple(args, "sO", &slot, &object))
         taken = plumb_recorder_take(plumb_recorder_of(self), slot, object);
+    plumb_recorder_swallow(self);
+    return PyBool_FromLong(taken);
+}
+
+static PyObject *fingerprint(PyObject *self, PyObject *args)
+{
+    const char *slot = NULL;
+    PyObject *object = NULL;
+    bool taken = false;
+    struct plumb_recorder *recorder = plumb_recorder_of(self);
+    if (PyArg_ParseTuple(args, "sO", &slot, &object))
+        taken = !plumb_record_wants_spans(recorder) ||
+                take_with(recorder, slot, object, plumb_record_fingerprint);
     plumb_recorder_swallow(self);
     return PyBool_FromLong(taken);
 }
@@ -227,7 +258,7 @@ static PyObject *tensor_at(PyObject *self, PyObject *args)
         if (rank >= 0 && (!strided || plumb_view_numbers(strides, sizes[1]) == rank) &&
             plumb_view_at(&view, dtype, (const void *)(uintptr_t)address, rank, sizes[0],
                           strided ? sizes[1] : NULL) == PLUMB_VIEW_READY)
-            taken = record_view(plumb_recorder_of(self), slot, &view);
+            taken = record_view(plumb_recorder_of(self), slot, &view, plumb_record_tensor);
     }
     plumb_recorder_swallow(self);
     return PyBool_FromLong(taken);
@@ -324,6 +355,8 @@ static PyMethodDef methods[] = {
     {"enter", enter, METH_VARARGS, "enter(phase, module, op, call=-1)"},
     {"leave", leave, METH_NOARGS, "leave()"},
     {"tensor", tensor, METH_VARARGS, "tensor(slot, tensor) -> was it taken?"},
+    {"fingerprint", fingerprint, METH_VARARGS,
+     "fingerprint(slot, tensor) -> was it taken? At every level"},
     {"tensor_at", tensor_at, METH_VARARGS,
      "tensor_at(slot, dtype, address, shape, strides=None) -> was it taken?"},
     {"series", series, METH_VARARGS, "series(name, step, value)"},

@@ -46,7 +46,8 @@ static void add_size(const struct plumb_view *view, size_t at, void *context)
 static void copy(const struct plumb_view *view, size_t at, void *context)
 {
     const struct snapshot_object *self = context;
-    Py_BEGIN_ALLOW_THREADS plumb_view_gather(view, self->bytes + at);
+    Py_BEGIN_ALLOW_THREADS
+    plumb_view_gather(view, self->bytes + at);
     Py_END_ALLOW_THREADS
 }
 
@@ -80,7 +81,8 @@ static void compare(const struct plumb_view *view, size_t at, void *context)
     const size_t count = (size_t)view->count;
     if (!count || at + plumb_view_bytes(view) > distance->snapshot->size)
         return;
-    Py_BEGIN_ALLOW_THREADS const void *values = plumb_view_values(view);
+    Py_BEGIN_ALLOW_THREADS
+    const void *values = plumb_view_values(view);
     if (values) {
         plumb_values_compare(view->dtype, distance->snapshot->bytes + at, view->dtype, values,
                              count, 0, 0, &comparison);

@@ -14,6 +14,7 @@ static const char *const phases[PLUMB_PHASE_COUNT] = {
 static const char *const levels[PLUMB_LEVEL_COUNT] = {
     [PLUMB_LEVEL_OP] = "op",
     [PLUMB_LEVEL_WATCH] = "watch",
+    [PLUMB_LEVEL_MODULE] = "module",
 };
 
 static const char *const saves[PLUMB_SAVE_COUNT] = {

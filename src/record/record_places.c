@@ -203,7 +203,7 @@ void plumb_record_leave(struct plumb_recorder *recorder)
     (void)pthread_mutex_lock(&recorder->lock);
     plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_LEAVE, recorder->step, now,
                       visit.place->phase, visit.call, visit.place->label);
-    if (recorder->level == PLUMB_LEVEL_OP)
+    if (recorder->level != PLUMB_LEVEL_WATCH)
         add_span(recorder, &visit, now);
     (void)pthread_mutex_unlock(&recorder->lock);
 }

@@ -30,7 +30,7 @@ void plumb_recorder_set_wants(struct plumb_recorder *recorder)
         !recorder->forked) {
         wants = WANTS_SERIES;
         if (!recorder->in_step || plumb_selection_has(&recorder->steps, recorder->step))
-            wants |= WANTS_SPANS | (recorder->level == PLUMB_LEVEL_OP ? WANTS_TENSORS : 0);
+            wants |= WANTS_SPANS | (recorder->level != PLUMB_LEVEL_WATCH ? WANTS_TENSORS : 0);
     }
     atomic_store_explicit(&recorder->wants, wants, memory_order_relaxed);
 }

@@ -126,27 +126,49 @@ static void add(struct plumb_recorder *recorder, struct plumb_visit *visit,
     plumb_recorder_add_tensor(recorder, visit, &seen->value, &row);
 }
 
+static void take(struct plumb_recorder *recorder, struct sighting *seen,
+                 struct plumb_known *known)
+{
+    struct plumb_visit *visit = plumb_recorder_visit(recorder);
+    const bool is_new = !known->known;
+    const bool sound = (!visit || visit->place) && is_sound(seen, is_new);
+    if (sound && is_new)
+        examine(recorder, seen, known);
+    const int64_t now = plumb_record_now();
+    (void)pthread_mutex_lock(&recorder->lock);
+    if (sound && is_new)
+        remember(recorder, seen, known);
+    if (sound && !recorder->stopped)
+        add(recorder, visit, seen, known, now);
+    recorder->dropped.tensors += !sound;
+    (void)pthread_mutex_unlock(&recorder->lock);
+}
+
 void plumb_record_known(struct plumb_recorder *recorder, const char *slot,
                         enum plumb_dtype dtype, int rank, const int64_t *shape,
                         const void *values, struct plumb_known *known)
 {
-    if (!plumb_recorder_wants(recorder, WANTS_TENSORS))
-        return;
     struct sighting seen = {
         .value = {.name = slot, .dtype = dtype, .rank = rank, .shape = shape, .data = values}};
-    struct plumb_visit *visit = plumb_recorder_visit(recorder);
-    const bool is_new = !known->known;
-    const bool sound = (!visit || visit->place) && is_sound(&seen, is_new);
-    if (sound && is_new)
-        examine(recorder, &seen, known);
-    const int64_t now = plumb_record_now();
-    (void)pthread_mutex_lock(&recorder->lock);
-    if (sound && is_new)
-        remember(recorder, &seen, known);
-    if (sound && !recorder->stopped)
-        add(recorder, visit, &seen, known, now);
-    recorder->dropped.tensors += !sound;
-    (void)pthread_mutex_unlock(&recorder->lock);
+    if (plumb_recorder_wants(recorder, WANTS_TENSORS))
+        take(recorder, &seen, known);
+}
+
+void plumb_record_fingerprint(struct plumb_recorder *recorder, const char *slot,
+                              enum plumb_dtype dtype, int rank, const int64_t *shape,
+                              const void *values)
+{
+    struct sighting seen = {
+        .value = {.name = slot, .dtype = dtype, .rank = rank, .shape = shape, .data = values}};
+    if (!plumb_recorder_wants(recorder, WANTS_SPANS))
+        return;
+    struct plumb_known known = {.known = true, .element = -1};
+    if (is_sound(&seen, true)) {
+        known.fingerprint = plumb_values_fingerprint(dtype, values, seen.count);
+        known.stats.count = seen.count;
+        seen.value.data = NULL; /* values are not saved here */
+    }
+    take(recorder, &seen, &known);
 }
 
 void plumb_record_tensor(struct plumb_recorder *recorder, const char *slot,
