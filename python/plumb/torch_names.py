@@ -35,17 +35,24 @@ class Names:
         self.owners = {}  # id of a parameter -> (name of its module, class, its own name)
         self._wrappers = set()
 
-    def find_roots(self):
-        """Every model there is: modules with parameters that are in no other module, the largest first."""
+    def find_roots(self, wanted):
+        """Every model there is: modules with parameters that are in no other module. First the one that holds
+        what is wanted (ids of modules or parameters), because it is the one in use; then the largest."""
         found, children = {}, set()
         for thing in gc.get_objects():
             if issubclass(type(thing), torch.nn.Module) and "_modules" in thing.__dict__:
                 found[id(thing)] = thing
         for module in found.values():
             children.update(id(child) for child in module.__dict__["_modules"].values() if child is not None)
-        tops = [module for key, module in found.items() if key not in children and key not in self.modules]
-        sized = [(sum(p.numel() for p in module.parameters()), module) for module in tops]
-        for size, module in sorted(((s, m) for s, m in sized if s), key=lambda pair: -pair[0]):
+        tops = []
+        for key, module in found.items():
+            if key in children or key in self.modules:
+                continue
+            size = sum(p.numel() for p in module.parameters())
+            holds = any(id(part) in wanted for part in (*module.modules(), *module.parameters()))
+            if size or holds:
+                tops.append((not holds, -size, len(tops), module))
+        for *_, module in sorted(tops):
             self.add_root(module)
 
     def add_root(self, module):
@@ -83,7 +90,7 @@ class Names:
         if name is None:
             if inner(module) is not module:
                 return None
-            self.find_roots()
+            self.find_roots({id(module)})
             if id(module) not in self.modules:
                 self.add_root(module)
             name = self.modules[id(module)]

@@ -11,7 +11,6 @@ LARGEST_BATCH = 8 << 20  # bytes of which a fingerprint is taken at every step
 
 
 def describe(names, optimizers):
-    yield from switches()
     yield from models(names)
     for number, optimizer in enumerate(sorted(optimizers, key=lambda o: type(o).__name__)):
         yield from of_optimizer(optimizer, f"optimizer{number}" if number else "optimizer", names)

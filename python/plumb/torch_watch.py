@@ -32,7 +32,7 @@ class Watch:
         self.skipped = False
         self.updates_seen = 0
         self.depth = threading.local()
-        self.optimizer_began = 0
+        self.optimizer_began = 0  # when the update that is going on began, else 0
         self.step_began = now()
         self.scales = Scales(self)
         self.updates = Updates(session, names)
@@ -40,6 +40,7 @@ class Watch:
         self.memory = None
         self.forward_began = 0
         self.hooked_roots = set()
+        self.described = False
 
     # -- hooks ----------------------------------------------------------------------------------------
 
@@ -77,12 +78,19 @@ class Watch:
     # -- the session's events -------------------------------------------------------------------------
 
     def opened(self, session):
-        self.names.find_roots()
-        for key, value in torch_setup.describe(self.names, self.optimizers):
+        for key, value in torch_setup.switches():
             session.config(key, value)
+        self.loaders.opened()
+
+    def describe(self):
+        """At the first update: now it is known which model is trained."""
+        self.described = True
+        parameters = {id(p) for o in self.optimizers for group in o.param_groups for p in group["params"]}
+        self.names.find_roots(parameters)
+        for key, value in torch_setup.describe(self.names, self.optimizers):
+            self.session.config(key, value)
         for _, root in self.names.roots:
             self._time_forward(root)
-        self.loaders.opened()
 
     def step_begins(self, session):
         self.step_began = now()
@@ -141,7 +149,10 @@ class Watch:
         return now()
 
     def _add_loss(self, value):
-        """Kept as a tensor if it is on a device: reading it would wait for the device."""
+        """Kept as a tensor if it is on a device: reading it would wait for the device. Of what a closure
+        computes inside of an update, the first counts."""
+        if self.optimizer_began and self.loss is not None:
+            return
         if _plumb.is_visible(value):
             value = value.item()
         self.loss = value if self.loss is None else self.loss + value
@@ -158,6 +169,9 @@ class Watch:
         session = self.session
         if torch.compiler.is_compiling() or not session.open():
             return
+        self.optimizers.add(optimizer)
+        if not self.described:
+            self.describe()
         if id(optimizer) in self.stepped:
             self._nobody_else_steps()
         self.optimizer_began = now()
@@ -175,6 +189,8 @@ class Watch:
             return
         end = now()
         self.session.phase("optimizer", self.optimizer_began, end)
+        self.optimizer_began = 0
+        self._record_loss(self._suffix(optimizer))
         if self.scales.was_skipped_inside(optimizer):
             self.skipped = True
         self.updates.after(optimizer)
@@ -185,6 +201,9 @@ class Watch:
         """A scaler found infinities and did not call the optimizer."""
         if not self.session.open():
             return
+        self.optimizers.add(optimizer)
+        if not self.described:
+            self.describe()
         if id(optimizer) in self.stepped:
             self._nobody_else_steps()
         self.skipped = True

@@ -1,6 +1,6 @@
 """Runs the interop tests and ends with one line: N passed, M failed.
 
-    build/venv/bin/python tests/python/run.py [NAME...]      names: modules, classes or tests
+    build/venv/bin/python tests/python/run.py [--in FOLDER] [NAME...]      names: modules, classes or tests
 """
 import os
 import sys
@@ -17,10 +17,15 @@ warnings.simplefilter("ignore")
 
 def main():
     loader = unittest.TestLoader()
-    if len(sys.argv) > 1:
-        suite = loader.loadTestsFromNames(sys.argv[1:])
+    names, folder = sys.argv[1:], HERE
+    if names[:1] == ["--in"]:
+        folder = os.path.join(HERE, names[1])
+        names = names[2:]
+        sys.path.insert(0, folder)
+    if names:
+        suite = loader.loadTestsFromNames(names)
     else:
-        suite = loader.discover(HERE, "test_*.py")
+        suite = loader.discover(folder, "test_*.py")
     runner = unittest.TextTestRunner(stream=sys.stdout, verbosity=2, warnings="ignore")
     result = runner.run(suite)
     failed = len({test.id().split(" (")[0] for test, _ in result.failures + result.errors})
