@@ -213,7 +213,7 @@ demo: setup ## find a planted difference between checkpoints, and where a run we
 	@scripts/demo.sh
 
 FAST_SUITES := style warnings unit golden docs property torture corpus
-FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop
+FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop capture
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
 	@scripts/run-suites.sh $(FAST_SUITES)
@@ -313,6 +313,10 @@ install-test: all $(B)/fixtures/.made ## install to a temporary place, build aga
 
 interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors and onnx
 	@$(B)/venv/bin/python tests/python/run.py
+
+.PHONY: capture
+capture: all python ## plumb run and the Python package, with torch
+	@$(B)/venv/bin/python tests/python/run.py --in capture
 
 bench: all $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
 	@scripts/setup-packages.sh build test

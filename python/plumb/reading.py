@@ -26,6 +26,12 @@ class Run:
         found = json.loads(_plumb.run_json(self.path, name, None, None, rank))
         return dict(zip(found["steps"], map(_number, found["values"])))
 
+    def config(self, rank=None):
+        """What the program was started and set up with: {key: value} of the rank, or of the first."""
+        rows = _plumb.run_config(self.path)
+        wanted = rows[0][0] if rows and rank is None else rank
+        return {key: json.loads(value) for of, key, value in rows if of == wanted}
+
     def records(self, op="*", step=None, rank=-1):
         """Tensor records of ops that fit the pattern, in the order of execution."""
         return json.loads(_plumb.run_json(self.path, None, op, step, rank))["records"]

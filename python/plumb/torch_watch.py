@@ -12,6 +12,7 @@ import torch.optim.optimizer as optimizer_module
 
 from . import _plumb, torch_setup
 from .capture import guarded
+from .torch_collectives import Collectives
 from .torch_scale import Scales
 from .torch_updates import Updates
 
@@ -52,6 +53,7 @@ class Watch:
         session.replace(torch.autograd, "backward", self._backward)
         self.scales.install()
         self.loaders.install()
+        Collectives(self).install()
         session.listen(self)
 
     def _init(self, original):
@@ -63,7 +65,7 @@ class Watch:
 
     def _backward(self, original):
         def backward(tensors, *arguments, **keywords):
-            if getattr(self.depth, "inside", False) or self.session.over:
+            if self.is_in_backward() or self.session.over:
                 return original(tensors, *arguments, **keywords)  # a checkpoint's own, inside of one
             self.depth.inside = True
             began = self.before_backward(tensors)
@@ -161,6 +163,9 @@ class Watch:
     def after_backward(self, began):
         if began is not None and self.session.recorder:
             self.session.phase("backward", began, now())
+
+    def is_in_backward(self):
+        return getattr(self.depth, "inside", False)
 
     # -- the optimizer ----------------------------------------------------------------------------------
 

@@ -80,6 +80,35 @@ static PyObject *run_json(PyObject *self, PyObject *args)
     return result(status, &error, &text);
 }
 
+/* A list of (rank, key, JSON value). */
+static PyObject *list_configuration(const struct plumb_run *run)
+{
+    PyObject *list = PyList_New(0);
+    for (size_t i = 0; list && i < plumb_run_config_count(run); i++) {
+        const struct plumb_run_config *row = plumb_run_config(run, i);
+        PyObject *item = Py_BuildValue("iss", row->rank, row->key, row->json);
+        if (!item || PyList_Append(list, item))
+            Py_CLEAR(list);
+        Py_XDECREF(item);
+    }
+    return list;
+}
+
+static PyObject *run_config(PyObject *self, PyObject *args)
+{
+    const char *path = NULL;
+    struct plumb_error error;
+    struct plumb_run *run = NULL;
+    struct text none = {0};
+    (void)self;
+    if (!PyArg_ParseTuple(args, "s", &path))
+        return NULL;
+    const enum plumb_status status = plumb_run_open(path, &run, &error);
+    PyObject *list = status ? result(status, &error, &none) : list_configuration(run);
+    plumb_run_close(run);
+    return list;
+}
+
 static PyObject *file_json(PyObject *self, PyObject *args)
 {
     const char *path = NULL;
@@ -136,6 +165,7 @@ static PyMethodDef functions[] = {
     {"is_run", is_run, METH_VARARGS, "is_run(path): is it a run's directory?"},
     {"run_json", run_json, METH_VARARGS,
      "run_json(path, series=None, op=None, step=None, rank=-1)"},
+    {"run_config", run_config, METH_VARARGS, "run_config(path) -> [(rank, key, json), ...]"},
     {"file_json", file_json, METH_VARARGS, "file_json(path, stats=False)"},
     {"diff_json", diff_json, METH_VARARGS, "diff_json(a, b, map_path=None)"},
     {NULL, NULL, 0, NULL},

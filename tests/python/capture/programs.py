@@ -202,7 +202,9 @@ def trainer():
         settings = transformers.TrainingArguments(
             folder, per_device_train_batch_size=4, max_steps=4, logging_steps=1, report_to=[], use_cpu=True,
             save_strategy="no", disable_tqdm=True, gradient_accumulation_steps=2)
-        transformers.Trainer(model, settings, train_dataset=data, callbacks=[Keep()]).train()
+        runner = transformers.Trainer(model, settings, train_dataset=data, callbacks=[Keep()])
+        runner.remove_callback(transformers.PrinterCallback)
+        runner.train()
     return losses, weights(model), 4
 
 

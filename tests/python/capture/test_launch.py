@@ -1,10 +1,10 @@
 """`plumb run`: examples, launchers, nested processes, and programs that it must leave alone."""
+import json
 import os
 import re
 import signal
 import subprocess
 import sys
-import time
 
 from capture_case import EXAMPLES, PLUMB, CaptureTest, plumb
 
@@ -30,7 +30,7 @@ class Examples(CaptureTest):
         self.assertEqual(list(run.series("loss").values()), printed(done.stdout))
         self.assertEqual(len(printed(done.stdout)), 12)
         self.assertRegex(done.stderr, r"plumb: run is in (\S*/run); next: plumb show \1\n")
-        config = self.config_of("run")
+        config = run.config()
         self.assertEqual(config["arguments.steps"], 12)
         self.assertEqual(config["optimizer.name"], "AdamW")
         self.assertEqual(config["model.name"], "GPT")
@@ -51,14 +51,6 @@ class Examples(CaptureTest):
         run = plumb.load(self.path("run"))
         self.assertEqual(list(run.series("loss").values()), printed(done.stdout))
         self.assertEqual({record["step"] for record in run.records("stem*")}, {0, 1})
-
-    def config_of(self, name):
-        import json
-        out = self.path("config.json")
-        subprocess.run([PLUMB, "export", self.path(name), "--json", out], check=True, capture_output=True)
-        with open(out, encoding="utf-8") as file:
-            rows = json.load(file)["config"]
-        return {row["key"]: row["value"] for row in rows}
 
 
 class Ranks(CaptureTest):
@@ -98,7 +90,6 @@ class Ranks(CaptureTest):
         self.assertIn("all_reduce", {row["name"] for row in rows})
 
     def collectives(self, name):
-        import json
         out = self.path("all.json")
         subprocess.run([PLUMB, "export", self.path(name), "--json", out], check=True, capture_output=True)
         with open(out, encoding="utf-8") as file:
