@@ -85,8 +85,10 @@ static PyObject *stop(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    Py_BEGIN_ALLOW_THREADS plumb_torch_ops_stop();
-    Py_END_ALLOW_THREADS Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS
+    plumb_torch_ops_stop();
+    Py_END_ALLOW_THREADS
+    Py_RETURN_NONE;
 }
 
 static PyObject *next_step(PyObject *self, PyObject *unused)
