@@ -869,6 +869,11 @@ PLUMB_API enum plumb_status plumb_export_npz(struct plumb_run *run, const char *
 PLUMB_API enum plumb_status plumb_export_sqlite(struct plumb_run *run, const char *path,
                                                 struct plumb_error *err);
 
+/* The layout of Ascend's msprobe: step*, rank*, dump.json and the saved values; its compare command
+ * takes it. */
+PLUMB_API enum plumb_status plumb_export_msprobe(struct plumb_run *run, const char *directory,
+                                                 struct plumb_error *err);
+
 /* A registry, one line an entry. */
 PLUMB_API enum plumb_status plumb_report_list(enum plumb_list list, bool json,
                                               const struct plumb_sink *sink,

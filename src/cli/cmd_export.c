@@ -59,7 +59,7 @@ static int run(int argc, char **argv)
 
 const struct command command_export = {
     .name = "export",
-    .summary = "a recorded run as CSV, JSON, npz or SQLite",
+    .summary = "a recorded run as CSV, JSON, npz, SQLite or msprobe dump",
     .operands = "RUN",
     .detail = "Writes series, configuration, steps, tensor records, spans, counters and\n"
               "collectives. Files appear whole or not at all. Saved values are npz files\n"

@@ -31,6 +31,7 @@ struct plumb_write_request {
     const struct plumb_write_item *items;
     size_t count;
     const char *framework;                 /* whose names the items carry, "" if nobody's */
+    bool bare;                             /* torch: the one tensor itself, not a dict of it */
     const struct plumb_progress *progress; /* may be NULL */
 };
 

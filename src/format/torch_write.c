@@ -6,7 +6,7 @@
  *   { "name": _rebuild_tensor_v2(("storage", FloatStorage, "0", "cpu", n), 0, size, stride,
  *                                False, OrderedDict()), ... }
  *
- * Types without a storage class of their own (float8, uint16 and wider) are an UntypedStorage
+ * or, if asked for, the one tensor alone. Types without a storage class of their own (float8, uint16 and wider) are an UntypedStorage
  * of bytes and _rebuild_tensor_v3, which has the dtype as one more argument.
  */
 #include "format/torch_write.h"
@@ -92,7 +92,6 @@ static void put_layout(struct plumb_buffer *out, const struct plumb_write_item *
 static void put_item(struct plumb_buffer *out, const struct plumb_write_item *item, size_t key)
 {
     const bool typed = plumb_torch_storage_class(item->dtype) != NULL;
-    put_string(out, item->name);
     put_global(out, "torch._utils", typed ? "_rebuild_tensor_v2" : "_rebuild_tensor_v3");
     plumb_buffer_text(out, "(");
     put_storage(out, item, key);
@@ -110,7 +109,7 @@ static enum plumb_status make_pickle(const struct plumb_write_request *request,
                                      struct plumb_output *output, struct plumb_buffer *pickle,
                                      struct plumb_error *err)
 {
-    plumb_buffer_append(pickle, "\x80\x02}(", 4);
+    plumb_buffer_append(pickle, "\x80\x02}(", request->bare ? 2 : 4);
     for (size_t i = 0; i < request->count; i++) {
         const struct plumb_write_item *item = &request->items[i];
         if (!plumb_torch_dtype_name(item->dtype))
@@ -119,9 +118,11 @@ static enum plumb_status make_pickle(const struct plumb_write_request *request,
                               "convert it with --dtype, for example to f8e4m3 or bf16",
                               plumb_output_path(output), item->name,
                               plumb_dtype_name(item->dtype));
+        if (!request->bare)
+            put_string(pickle, item->name);
         put_item(pickle, item, i);
     }
-    plumb_buffer_text(pickle, "u.");
+    plumb_buffer_text(pickle, request->bare ? "." : "u.");
     return plumb_buffer_failed(pickle) ? plumb_fail_memory(err) : PLUMB_OK;
 }
 
