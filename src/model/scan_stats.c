@@ -95,7 +95,9 @@ static bool add_block(struct plumb_stats_state *state, enum plumb_dtype part,
 {
     struct plumb_block_sums sums;
     const struct plumb_kernel *kernel = plumb_kernel();
-    double pivot = choose_pivot(direct, values, n);
+    /* The mean so far: where this block lies far from it, the spread of all is as large. */
+    const bool begun = state->finite > 0 && state->exponent == 0;
+    double pivot = begun ? state->mean : choose_pivot(direct, values, n);
     kernel->sums(direct, values, n, pivot, &sums);
     const double low = sums.min, high = sums.max;
     const double magnitude = -low > high ? -low : high;
