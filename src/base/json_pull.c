@@ -218,9 +218,25 @@ bool plumb_json_pull_skip(struct plumb_json_pull *pull, enum plumb_json_token to
 
 /* ---- what a token says --------------------------------------------------------------------- */
 
+static bool same_text(const char *bytes, size_t length, const char *text)
+{
+    return length && *bytes == *text && strlen(text) == length &&
+           memcmp(text, bytes, length) == 0;
+}
+
 bool plumb_json_pull_is(const struct plumb_json_pull *pull, const char *text)
 {
-    return strlen(text) == pull->length && memcmp(text, pull->text, pull->length) == 0;
+    return same_text(pull->text, pull->length, text);
+}
+
+struct plumb_json_key plumb_json_pull_key(const struct plumb_json_pull *pull)
+{
+    return (struct plumb_json_key){pull->text, pull->length, pull->escaped};
+}
+
+bool plumb_json_key_is(const struct plumb_json_key *key, const char *text)
+{
+    return same_text(key->text, key->length, text);
 }
 
 static int hex_digit(char c)
@@ -294,17 +310,23 @@ static void append_checked(const char *text, size_t length, struct plumb_buffer 
     }
 }
 
-void plumb_json_pull_unescape(const struct plumb_json_pull *pull, struct plumb_buffer *to)
+void plumb_json_key_unescape(const struct plumb_json_key *key, struct plumb_buffer *to)
 {
-    for (size_t i = 0; i < pull->length;) {
-        const char *from = pull->text + i;
-        const char *backslash = pull->escaped ? memchr(from, '\\', pull->length - i) : NULL;
-        const size_t plain = backslash ? (size_t)(backslash - from) : pull->length - i;
+    for (size_t i = 0; i < key->length;) {
+        const char *from = key->text + i;
+        const char *backslash = key->escaped ? memchr(from, '\\', key->length - i) : NULL;
+        const size_t plain = backslash ? (size_t)(backslash - from) : key->length - i;
         append_checked(from, plain, to);
         i += plain;
         if (backslash)
-            i += 1 + unescape_one(pull->text + i + 1, pull->length - i - 1, to);
+            i += 1 + unescape_one(key->text + i + 1, key->length - i - 1, to);
     }
+}
+
+void plumb_json_pull_unescape(const struct plumb_json_pull *pull, struct plumb_buffer *to)
+{
+    const struct plumb_json_key text = plumb_json_pull_key(pull);
+    plumb_json_key_unescape(&text, to);
 }
 
 bool plumb_json_pull_integer(const struct plumb_json_pull *pull, int64_t *integer)
@@ -321,14 +343,56 @@ bool plumb_json_pull_integer(const struct plumb_json_pull *pull, int64_t *intege
     return pull->length > (size_t)negative;
 }
 
+/* Few digits and a small power of ten: one exact product or quotient of doubles. Others are left to
+ * the careful way. */
+static bool parse_short(const char *text, size_t length, double *number)
+{
+    static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                    1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                    1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+    const bool negative = length && text[0] == '-';
+    uint64_t digits = 0;
+    int places = 0, power = 0;
+    size_t i = negative, count = 0;
+    bool point = false;
+    for (; i < length && (text[i] == '.' || (text[i] >= '0' && text[i] <= '9')); i++) {
+        if (text[i] == '.') {
+            if (point)
+                return false;
+            point = true;
+            continue;
+        }
+        digits = digits * 10 + (uint64_t)(text[i] - '0');
+        places += point;
+        if (++count > 18)
+            return false;
+    }
+    if (i + 1 < length && (text[i] == 'e' || text[i] == 'E')) {
+        const bool below = text[i + 1] == '-';
+        size_t at = i + 1 + (below || text[i + 1] == '+');
+        if (at == length || length - at > 3)
+            return false;
+        for (; at < length; at++) {
+            if (text[at] < '0' || text[at] > '9')
+                return false;
+            power = power * 10 + (text[at] - '0');
+        }
+        power = below ? -power : power;
+        i = length;
+    }
+    power -= places;
+    if (i != length || !count || digits > 1ULL << 53 || power > 22 || power < -22)
+        return false;
+    const double value =
+        power < 0 ? (double)digits / powers[-power] : (double)digits * powers[power];
+    *number = negative ? -value : value;
+    return true;
+}
+
 bool plumb_json_pull_double(const struct plumb_json_pull *pull, double *number)
 {
-    int64_t integer = 0;
-    if (plumb_json_pull_integer(pull, &integer) && integer > -(1LL << 53) &&
-        integer < 1LL << 53 && integer != 0) {
-        *number = (double)integer;
+    if (parse_short(pull->text, pull->length, number))
         return true;
-    }
     if (plumb_json_pull_is(pull, "NaN"))
         *number = (double)NAN;
     else if (plumb_json_pull_is(pull, "Infinity"))

@@ -46,6 +46,15 @@ enum plumb_json_token plumb_json_pull_next(struct plumb_json_pull *pull);
 bool plumb_json_pull_skip(struct plumb_json_pull *pull, enum plumb_json_token token);
 /* Is the last key or text exactly this? */
 bool plumb_json_pull_is(const struct plumb_json_pull *pull, const char *text);
+/* A key that is kept while its value is read. */
+struct plumb_json_key {
+    const char *text;
+    size_t length;
+    bool escaped;
+};
+struct plumb_json_key plumb_json_pull_key(const struct plumb_json_pull *pull);
+bool plumb_json_key_is(const struct plumb_json_key *key, const char *text);
+void plumb_json_key_unescape(const struct plumb_json_key *key, struct plumb_buffer *to);
 /* The last key or text, appended without its escapes; wrong escapes and NUL become '?'. */
 void plumb_json_pull_unescape(const struct plumb_json_pull *pull, struct plumb_buffer *to);
 /* The last number; false if it is none after all. */

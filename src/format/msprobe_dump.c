@@ -45,11 +45,12 @@ static void emit_records(struct dump *dump, const struct plumb_msprobe_name *nam
                          const struct plumb_msprobe_place *place)
 {
     const struct plumb_msprobe_op *op = &dump->op;
-    char label[LABEL_SIZE], number[16] = "";
+    char label[LABEL_SIZE] = "", number[16] = "";
     if (place->call > 0)
         (void)snprintf(number, sizeof number, "#%d", place->call);
-    (void)snprintf(label, sizeof label, "%s%s%s%s", place->module,
-                   *place->module && *place->op ? "." : "", place->op, number);
+    if (!op->count_only)
+        (void)snprintf(label, sizeof label, "%s%s%s%s", place->module,
+                       *place->module && *place->op ? "." : "", place->op, number);
     for (size_t i = 0; i < op->count && !dump->stopped; i++) {
         const struct plumb_msprobe_leaf *leaf = &op->leaves[i];
         const bool saved = leaf->data_name != SIZE_MAX && dump->part->has_values;
@@ -303,7 +304,8 @@ enum plumb_status plumb_msprobe_dump_read(const struct plumb_record_part *part,
                                           const struct plumb_record_feed *feed,
                                           struct plumb_error *err)
 {
-    struct dump dump = {.part = part, .feed = feed, .path = dump_path};
+    struct dump dump = {
+        .part = part, .feed = feed, .path = dump_path, .op.count_only = feed->count_only};
     char construct[4096];
     struct plumb_map *map = NULL;
     enum plumb_status status = plumb_map_open(dump_path, &map, err);

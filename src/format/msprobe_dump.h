@@ -46,7 +46,10 @@ struct plumb_msprobe_op {
     size_t unknown_dtypes;  /* in the whole file */
     char unknown_dtype[64]; /* the first of them */
     bool is_mindspore;      /* whose crc of bf16 is one of f32 */
-    bool failed;            /* out of memory */
+    char last_dtype_name[64];
+    enum plumb_dtype last_dtype;
+    bool count_only; /* nobody looks at the numbers */
+    bool failed;     /* out of memory */
 };
 
 /* msprobe_value.c: reads the value of an operation, whose first token is `token`. False: the text is

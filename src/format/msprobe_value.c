@@ -109,10 +109,12 @@ static void read_scalar_value(struct members *members, const struct plumb_json_p
 
 /* Max and its like: a number, or null if it was not computed; of a bool tensor true or false. */
 static bool read_statistic(struct members *members, struct plumb_json_pull *pull,
-                           enum plumb_json_token token, enum statistic which)
+                           enum plumb_json_token token, enum statistic which, bool count_only)
 {
     double *to = &members->statistics[which];
-    if (token == PLUMB_JSON_NUMBER) {
+    if (count_only) {
+        members->said[which] = token == PLUMB_JSON_NUMBER;
+    } else if (token == PLUMB_JSON_NUMBER) {
         members->said[which] = plumb_json_pull_double(pull, to);
     } else if (token == PLUMB_JSON_TRUE || token == PLUMB_JSON_FALSE) {
         members->said[which] = true;
@@ -122,14 +124,14 @@ static bool read_statistic(struct members *members, struct plumb_json_pull *pull
 }
 
 static bool read_text_member(struct plumb_msprobe_op *op, struct members *members,
-                             const struct plumb_json_pull *key,
+                             const struct plumb_json_key *key,
                              const struct plumb_json_pull *pull)
 {
-    if (plumb_json_pull_is(key, "dtype")) {
+    if (plumb_json_key_is(key, "dtype")) {
         copy_text(pull, members->dtype, sizeof members->dtype);
-    } else if (plumb_json_pull_is(key, "md5")) {
+    } else if (plumb_json_key_is(key, "md5")) {
         copy_text(pull, members->hash, sizeof members->hash);
-    } else if (plumb_json_pull_is(key, "data_name")) {
+    } else if (plumb_json_key_is(key, "data_name")) {
         members->data_name = op->text.size;
         plumb_json_pull_unescape(pull, &op->text);
         plumb_buffer_append(&op->text, "", 1);
@@ -141,21 +143,21 @@ static bool read_member(struct plumb_msprobe_op *op, struct plumb_json_pull *pul
                         struct members *members)
 {
     static const char *const names[STATISTICS] = {"Max", "Min", "Mean", "Norm"};
-    const struct plumb_json_pull key = *pull;
+    const struct plumb_json_key key = plumb_json_pull_key(pull);
     const enum plumb_json_token token = plumb_json_pull_next(pull);
     for (int i = 0; i < STATISTICS; i++)
-        if (plumb_json_pull_is(&key, names[i]))
-            return read_statistic(members, pull, token, (enum statistic)i);
-    if (plumb_json_pull_is(&key, "shape")) {
+        if (plumb_json_key_is(&key, names[i]))
+            return read_statistic(members, pull, token, (enum statistic)i, op->count_only);
+    if (plumb_json_key_is(&key, "shape")) {
         members->has_shape =
             read_integers(pull, token, members->shape, PLUMB_MAX_RANK, &members->dims);
         return !pull->problem;
     }
-    if (plumb_json_pull_is(&key, "group_ranks")) {
+    if (plumb_json_key_is(&key, "group_ranks")) {
         read_group(op, pull, token);
         return !pull->problem;
     }
-    if (plumb_json_pull_is(&key, "value"))
+    if (plumb_json_key_is(&key, "value"))
         read_scalar_value(members, pull, token);
     return token == PLUMB_JSON_TEXT ? read_text_member(op, members, &key, pull)
                                     : plumb_json_pull_skip(pull, token);
@@ -263,13 +265,25 @@ static void note_unknown_dtype(struct plumb_msprobe_op *op, const char *dtype)
         (void)snprintf(op->unknown_dtype, sizeof op->unknown_dtype, "%s", dtype);
 }
 
+/* Most tensors are of the type of the one before. */
+static bool find_dtype(struct plumb_msprobe_op *op, const char *name, enum plumb_dtype *dtype)
+{
+    if (strcmp(op->last_dtype_name, name) != 0) {
+        if (!plumb_dtype_from_name(name, &op->last_dtype))
+            return false;
+        (void)snprintf(op->last_dtype_name, sizeof op->last_dtype_name, "%s", name);
+    }
+    *dtype = op->last_dtype;
+    return true;
+}
+
 static void keep_leaf(struct plumb_msprobe_op *op, const struct members *members)
 {
     enum plumb_dtype dtype = PLUMB_F32;
     const bool tensor = members->has_shape && members->dtype[0];
     if (!tensor && !members->has_value)
         return;
-    if (tensor && !plumb_dtype_from_name(members->dtype, &dtype)) {
+    if (tensor && !find_dtype(op, members->dtype, &dtype)) {
         note_unknown_dtype(op, members->dtype);
         return;
     }
@@ -290,7 +304,8 @@ static void keep_leaf(struct plumb_msprobe_op *op, const struct members *members
     leaf->data_name = members->data_name;
     if (members->hash[0])
         (void)parse_hash(members->hash, leaf, op->is_mindspore && dtype == PLUMB_BF16);
-    fill_stats(leaf, members);
+    if (!op->count_only)
+        fill_stats(leaf, members);
 }
 
 /* `type` was the first key of an object, and its value a string: a leaf. */
@@ -338,20 +353,20 @@ struct message {
     int64_t peer;
 };
 
-static void look_for_message(struct message *message, const struct plumb_json_pull *key,
+static void look_for_message(struct message *message, const struct plumb_json_key *key,
                              const struct plumb_json_pull *pull, enum plumb_json_token token)
 {
-    if (plumb_json_pull_is(key, "class_type"))
+    if (plumb_json_key_is(key, "class_type"))
         message->is_one = true;
-    else if (token == PLUMB_JSON_TEXT && plumb_json_pull_is(key, "op"))
+    else if (token == PLUMB_JSON_TEXT && plumb_json_key_is(key, "op"))
         message->sends = memmem(pull->text, pull->length, "send", 4) != NULL;
-    else if (token == PLUMB_JSON_NUMBER && plumb_json_pull_is(key, "peer"))
+    else if (token == PLUMB_JSON_NUMBER && plumb_json_key_is(key, "peer"))
         message->has_peer = plumb_json_pull_integer(pull, &message->peer);
 }
 
 /* The pull stands after the first key; `token` is that key's value. */
 static bool read_members(struct plumb_msprobe_op *op, struct plumb_json_pull *pull,
-                         struct plumb_json_pull key, enum plumb_json_token token,
+                         struct plumb_json_key key, enum plumb_json_token token,
                          const char *separator)
 {
     const size_t before = op->slot.size;
@@ -359,7 +374,7 @@ static bool read_members(struct plumb_msprobe_op *op, struct plumb_json_pull *pu
     for (;;) {
         look_for_message(&message, &key, pull, token);
         plumb_buffer_text(&op->slot, separator);
-        plumb_json_pull_unescape(&key, &op->slot);
+        plumb_json_key_unescape(&key, &op->slot);
         if (!read_value(op, pull, token))
             return false;
         shorten(&op->slot, before);
@@ -368,7 +383,7 @@ static bool read_members(struct plumb_msprobe_op *op, struct plumb_json_pull *pu
             break;
         if (token != PLUMB_JSON_KEY)
             return false;
-        key = *pull;
+        key = plumb_json_pull_key(pull);
         token = plumb_json_pull_next(pull);
     }
     if (message.is_one && message.has_peer && op->peer_count < PLUMB_MSPROBE_MOST_PEERS)
@@ -385,9 +400,9 @@ static bool read_object(struct plumb_msprobe_op *op, struct plumb_json_pull *pul
         return true;
     if (token != PLUMB_JSON_KEY)
         return false;
-    const struct plumb_json_pull key = *pull;
+    const struct plumb_json_key key = plumb_json_pull_key(pull);
     token = plumb_json_pull_next(pull);
-    if (token == PLUMB_JSON_TEXT && plumb_json_pull_is(&key, "type"))
+    if (token == PLUMB_JSON_TEXT && plumb_json_key_is(&key, "type"))
         return read_leaf(op, pull);
     return read_members(op, pull, key, token, separator);
 }
@@ -407,7 +422,7 @@ static bool read_value(struct plumb_msprobe_op *op, struct plumb_json_pull *pull
 /* A part of an operation: its arguments, results or parameters. A list of one leaf in
  * parameters_grad is that leaf. */
 static bool read_section(struct plumb_msprobe_op *op, struct plumb_json_pull *pull,
-                         enum plumb_json_token token, const struct plumb_json_pull *key,
+                         enum plumb_json_token token, const struct plumb_json_key *key,
                          enum plumb_msprobe_kind kind)
 {
     static const struct {
@@ -420,7 +435,7 @@ static bool read_section(struct plumb_msprobe_op *op, struct plumb_json_pull *pu
     plumb_buffer_clear(&op->slot);
     if (kind == PLUMB_MSPROBE_PARAMETERS_GRAD) {
         plumb_buffer_text(&op->slot, "grad:");
-        plumb_json_pull_unescape(key, &op->slot);
+        plumb_json_key_unescape(key, &op->slot);
         if (token != PLUMB_JSON_OPEN_ARRAY)
             return read_value(op, pull, token);
         token = plumb_json_pull_next(pull);
@@ -431,13 +446,13 @@ static bool read_section(struct plumb_msprobe_op *op, struct plumb_json_pull *pu
         plumb_buffer_text(&op->slot, ".more");
         return read_list(op, pull, ".");
     }
-    if (plumb_json_pull_is(key, "is_nan"))
+    if (plumb_json_key_is(key, "is_nan"))
         op->overflowed = token == PLUMB_JSON_TRUE;
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++)
-        if (plumb_json_pull_is(key, sections[i].key))
+        if (plumb_json_key_is(key, sections[i].key))
             plumb_buffer_text(&op->slot, sections[i].slot);
     if (!op->slot.size)
-        plumb_json_pull_unescape(key, &op->slot);
+        plumb_json_key_unescape(key, &op->slot);
     if (token == PLUMB_JSON_OPEN_ARRAY)
         return read_list(op, pull, "");
     return token == PLUMB_JSON_OPEN_OBJECT ? read_object(op, pull, ":")
@@ -453,9 +468,9 @@ static bool read_sections(struct plumb_msprobe_op *op, struct plumb_json_pull *p
             return true;
         if (token != PLUMB_JSON_KEY)
             return false;
-        const struct plumb_json_pull key = *pull;
+        const struct plumb_json_key key = plumb_json_pull_key(pull);
         token = plumb_json_pull_next(pull);
-        if (first && token == PLUMB_JSON_TEXT && plumb_json_pull_is(&key, "type")) {
+        if (first && token == PLUMB_JSON_TEXT && plumb_json_key_is(&key, "type")) {
             plumb_buffer_text(&op->slot, "output0"); /* saved by the program: one value */
             return read_leaf(op, pull);
         }

@@ -47,7 +47,8 @@ const struct plumb_record_format *plumb_record_format_of(const char *path,
         (!S_ISDIR(info.st_mode) &&
          (!S_ISREG(info.st_mode) || plumb_map_open(path, &map, NULL))))
         return NULL;
-    for (size_t i = 0; (format = plumb_record_format_at(i)); i++) {
+    for (size_t i = 0; *sure < PLUMB_PROBE_CERTAIN && (format = plumb_record_format_at(i));
+         i++) {
         const enum plumb_probe answer = ask(format, map, path);
         if (answer > *sure) {
             *sure = answer;
