@@ -8,8 +8,10 @@
 
 #include "dlpack.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { TYPES_REMEMBERED = 16 };
 
@@ -227,7 +229,7 @@ static bool is_on_host(PyObject *object)
 {
     char device[32];
     take_text(PyObject_GetAttrString(object, "device"), device, sizeof device);
-    return strcmp(device, "cpu") == 0;
+    return strcasecmp(device, "cpu") == 0; /* mindspore says CPU */
 }
 
 static enum plumb_view_state read_methods(PyObject *object, struct plumb_view *view)
@@ -236,6 +238,8 @@ static enum plumb_view_state read_methods(PyObject *object, struct plumb_view *v
     char name[64];
     enum plumb_dtype dtype;
     take_text(PyObject_GetAttrString(object, "dtype"), name, sizeof name);
+    for (char *letter = name; *letter; letter++) /* mindspore says Float32 */
+        *letter = (char)tolower((unsigned char)*letter);
     const char *dot = strrchr(name, '.');
     const int rank = take_numbers(PyObject_GetAttrString(object, "shape"), shape);
     if (rank < 0 || !plumb_dtype_from_name(dot ? dot + 1 : name, &dtype))

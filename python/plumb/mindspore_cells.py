@@ -1,0 +1,198 @@
+"""Module level for MindSpore: inputs, outputs, parameters, gradients and optimizer state of each cell.
+
+Forward: around every cell's call. Backward: hooks on the tensors that flow, in PyNative only, and never while
+a compiled function sees the tensor, because it would be compiled with its hooks. All are removed after the backward
+pass. Parameter gradients: what the backward pass gave, and what the optimizer was handed.
+"""
+import fnmatch
+
+from mindspore import ParameterTuple
+from mindspore.graph.api import _pynative_executor as executor
+
+from . import _plumb
+from .capture import guarded
+from .mindspore_names import own_parameters
+from .mindspore_tensors import tensors_in
+
+STATE_SLOTS = {"moments": "momentum", "moment1": "moment1", "moment2": "moment2", "exp_avg": "moment1",
+               "exp_avg_sq": "moment2", "accum": "momentum"}
+
+
+class Entered:
+    __slots__ = ("cell", "key", "call")
+
+    def __init__(self, cell, key, call):
+        self.cell, self.key, self.call = cell, key, call
+
+
+class Hooked:
+    """A tensor whose gradient is wanted, for one or more places. It is kept, so that its id stays its own."""
+    __slots__ = ("tensor", "places", "handle", "cells")
+
+    def __init__(self, cells, tensor):
+        self.cells, self.tensor, self.places, self.handle = cells, tensor, [], None
+
+    def show(self):
+        self.handle = self.tensor.register_hook(self.arrived)
+
+    def hide(self):
+        if self.handle is not None:
+            self.handle.remove()
+            self.handle = None
+
+    def arrived(self, gradient):
+        self.cells.record_gradient(self.places, gradient)
+
+
+class Cells:
+    """with_values False: an op-level capture records what flows; here the names and the gradients are added."""
+
+    def __init__(self, session, names, with_values=True):
+        self.session = session
+        self.names = names
+        self.with_values = with_values
+        self.pattern = session.options.ops
+        self.stack = []  # Entered
+        self.calls = {}  # (name, class) -> calls in this step
+        self.hooked = {}  # id of a tensor -> Hooked
+        session.listen(self)
+
+    def step_begins(self, session):
+        self.calls.clear()
+        self.drop_hooks()
+
+    def wants(self, name, kind):
+        return self.pattern is None or fnmatch.fnmatchcase(f"{name}.{kind}" if name else kind, self.pattern)
+
+    # -- forward --------------------------------------------------------------------------------------
+
+    @guarded
+    def enters(self, cell, arguments):
+        """Something true if the cell is to be left again."""
+        recorder = self.session.recorder
+        if recorder is None and executor.requires_grad() and self.session.open():
+            recorder = self.session.recorder
+        if recorder is None or not recorder.wants_tensors():
+            return None
+        name, kind = self.names.of_cell(cell), type(cell).__name__
+        if name is None:
+            return None
+        key = (name, kind)
+        call = self.calls.get(key, 0)
+        self.calls[key] = call + 1
+        entered = Entered(cell, key, call)
+        self.stack.append(entered)
+        if self.with_values and self.wants(name, kind):
+            recorder.enter(_plumb.FORWARD, name, kind, call)
+            self._record("input", arguments, "output", entered)
+            for own, parameter in own_parameters(cell):
+                recorder.tensor(f"param:{own}", parameter)
+        return entered
+
+    @guarded
+    def leaves(self, entered, result):
+        while self.stack and self.stack.pop() is not entered:
+            pass
+        if self.with_values and self.wants(*entered.key) and self.session.recorder:
+            self._record("output", result, "input", entered)
+            self.session.recorder.leave()
+
+    def _record(self, slot, values, slot_of_gradient, entered):
+        recorder, differentiated = self.session.recorder, executor.requires_grad()
+        for place, tensor in enumerate(tensors_in(values)):
+            recorder.tensor(f"{slot}{place}", tensor)
+            if differentiated and has_history(tensor):
+                self._hook(tensor).places.append((entered, f"{slot_of_gradient}{place}"))
+
+    def module(self):
+        """The name of the cell that is being run, for operations."""
+        return self.stack[-1].key[0] if self.stack else ""
+
+    # -- backward -------------------------------------------------------------------------------------
+
+    def _hook(self, tensor):
+        hooked = self.hooked.get(id(tensor))
+        if hooked is None:
+            hooked = self.hooked[id(tensor)] = Hooked(self, tensor)
+            hooked.show()
+        return hooked
+
+    @guarded
+    def record_gradient(self, places, gradient):
+        recorder = self.session.recorder
+        if recorder is None or gradient is None:
+            return
+        for entered, slot in places:
+            recorder.enter(_plumb.BACKWARD, *entered.key, entered.call)
+            recorder.tensor(slot, gradient)
+            recorder.leave()
+
+    @guarded
+    def hide_hooks(self, arguments):
+        """Before a compiled function gets these: it would be compiled with the hooks."""
+        found = [self.hooked[id(t)] for t in tensors_in(arguments, 64) if id(t) in self.hooked] if self.hooked else []
+        for hooked in found:
+            hooked.hide()
+        return found
+
+    @guarded
+    def show_hooks(self, hidden):
+        for hooked in hidden:
+            hooked.show()
+
+    @guarded
+    def drop_hooks(self):
+        for hooked in self.hooked.values():
+            hooked.hide()
+        self.hooked.clear()
+
+    @guarded
+    def after_backward(self, weights, result):
+        recorder = self.session.recorder
+        if recorder is None or weights is None or not recorder.wants_tensors():
+            return
+        weights = list(weights) if isinstance(weights, (list, tuple)) else [weights]
+        for parameter, gradient in zip(weights, weight_gradients(result, len(weights))):
+            name, kind, own = self.names.owners.get(id(parameter), ("", "parameters", parameter.name))
+            if self.wants(name, kind):
+                recorder.enter(_plumb.BACKWARD, name, kind, 0)
+                recorder.tensor(f"grad:{own}", gradient)
+                recorder.leave()
+
+    # -- the optimizer ----------------------------------------------------------------------------------
+
+    @guarded
+    def before_update(self, optimizer, gradients):
+        for parameter, gradient in zip(optimizer.parameters, gradients):
+            self._record_update(parameter, [("grad", gradient)])
+
+    @guarded
+    def after_update(self, optimizer):
+        parameters = optimizer.parameters
+        states = [(STATE_SLOTS.get(name, f"state:{name}"), value) for name, value in vars(optimizer).items()
+                  if isinstance(value, ParameterTuple) and len(value) == len(parameters) and value[0] is not parameters[0]]
+        for index, parameter in enumerate(parameters):
+            self._record_update(parameter, [("param", parameter)] + [(slot, value[index]) for slot, value in states])
+
+    def _record_update(self, parameter, tensors):
+        recorder = self.session.recorder
+        if recorder is None or not recorder.wants_tensors() or not self.wants(parameter.name, "update"):
+            return
+        recorder.enter(_plumb.OPTIMIZER, parameter.name, "update", 0)
+        for slot, tensor in tensors:
+            recorder.tensor(slot, tensor)
+        recorder.leave()
+
+
+def has_history(tensor):
+    """Did a differentiable operation make it?"""
+    return getattr(tensor, "_requires_grad", False) and not getattr(tensor, "_is_leaf", False)
+
+
+def weight_gradients(result, count):
+    """Of what a backward pass gave, the part for the weights: it may give gradients of inputs as well."""
+    if isinstance(result, (list, tuple)):
+        if len(result) == 2 and isinstance(result[1], (list, tuple)) and len(result[1]) == count:
+            return result[1]
+        return result if len(result) == count else ()
+    return [result] if count == 1 else ()

@@ -1,0 +1,28 @@
+"""Which updates make a step, when a program has several optimizers."""
+
+
+class Stepping:
+    """A step is over when every optimizer that takes part has stepped."""
+
+    def __init__(self, session, optimizers):
+        self.session = session
+        self.optimizers = optimizers  # all that the program has made
+        self.stepped = []  # ids of those that have stepped in this step
+        self.left_out = set()  # ids of those that turned out not to step every time
+
+    def begins(self, optimizer):
+        """Before an update: one that comes again before the others did shows that they come less often, or never."""
+        if id(optimizer) in self.stepped:
+            self.left_out.update(id(other) for other in self.optimizers if id(other) not in self.stepped)
+            self._end()
+
+    def ends(self, optimizer):
+        self.stepped.append(id(optimizer))
+        missing = [other for other in self.optimizers
+                   if id(other) not in self.stepped and id(other) not in self.left_out]
+        if id(optimizer) not in self.left_out and not missing:
+            self._end()
+
+    def _end(self):
+        self.stepped.clear()
+        self.session.end_step()
