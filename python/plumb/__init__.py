@@ -15,4 +15,12 @@ from .capture import attach, save, series, step
 from .reading import Run, diff, load
 from .seeding import seed_all
 
+
+def __getattr__(name):
+    if name == "MindSporeCallback":  # imports mindspore, which nothing else here does
+        from .mindspore_callback import MindSporeCallback
+        return MindSporeCallback
+    raise AttributeError(f"module 'plumb' has no attribute {name!r}")
+
+
 __all__ = ["Run", "__version__", "attach", "diff", "load", "save", "seed_all", "series", "step"]

@@ -4,24 +4,20 @@ import os
 import mindspore
 
 from . import mindspore_calls, mindspore_cells, mindspore_data, mindspore_watch
-from .mindspore_names import Names
 
 
 class MindSporeAdapter:
     def __init__(self, session):
         self.session = session
-        self.names = Names()
-        session.framework = f"mindspore {mindspore.__version__}"
-        session.rank_from_framework = rank
         level = session.options.level
         if level == "op" and not hasattr(mindspore, "MsDispatchMode"):
             session.say(f"mindspore {mindspore.__version__} does not show its operations; modules are recorded")
             level = "module"
+        self.watch = mindspore_watch.Watch(session)
+        self.watch.install()
         cells = None
         if level != "watch":
-            cells = mindspore_cells.Cells(session, self.names, with_values=level == "module")
-        self.watch = mindspore_watch.Watch(session, self.names)
-        self.watch.install()
+            cells = mindspore_cells.Cells(self.watch, with_values=level == "module")
         mindspore_data.Datasets(session, self.watch).install()
         calls = mindspore_calls.Calls(session, self.watch, cells)
         calls.install()
@@ -33,17 +29,10 @@ class MindSporeAdapter:
         """What the user says need not be guessed."""
         for each in model if isinstance(model, (list, tuple)) else [model]:
             if each is not None:
-                self.names.add_root(each)
+                self.watch.names.add_root(each)
         for each in optimizer if isinstance(optimizer, (list, tuple)) else [optimizer]:
             if each is not None:
                 self.watch.optimizers.add(each)
-
-
-def rank():
-    communication = mindspore.communication
-    if communication.GlobalComm.INITED:
-        return communication.get_rank(), communication.get_group_size()
-    return None
 
 
 def install(session):

@@ -47,9 +47,10 @@ class Hooked:
 class Cells:
     """with_values False: an op-level capture records what flows; here the names and the gradients are added."""
 
-    def __init__(self, session, names, with_values=True):
-        self.session = session
-        self.names = names
+    def __init__(self, watch, with_values=True):
+        self.watch = watch
+        self.session = session = watch.session
+        self.names = watch.names
         self.with_values = with_values
         self.pattern = session.options.ops
         self.stack = []  # Entered
@@ -70,7 +71,7 @@ class Cells:
     def enters(self, cell, arguments):
         """Something true if the cell is to be left again."""
         recorder = self.session.recorder
-        if recorder is None and executor.requires_grad() and self.session.open():
+        if recorder is None and executor.requires_grad() and self.watch.open():
             recorder = self.session.recorder
         if recorder is None or not recorder.wants_tensors():
             return None

@@ -29,14 +29,16 @@ def inner(cell):
 
 
 class Names:
-    def __init__(self):
+    def __init__(self, optimizers):
+        self.optimizers = optimizers  # all that are known
         self.roots = []  # (prefix, cell)
         self.cells = {}  # id -> name; roots keep their cells alive
         self.owners = {}  # id of a parameter -> (name of its cell, class, its own name)
         self.fittings = set()  # ids of cells that belong to wrappers
 
     def find_roots(self):
-        """Every network there is: cells with parameters that are in no other cell, the largest first."""
+        """Every network that is trained: in no other cell, with parameters that an optimizer has; the largest first."""
+        trained = {id(parameter) for optimizer in self.optimizers for parameter in optimizer.parameters}
         found, children = {}, set()
         for thing in gc.get_objects():
             if issubclass(type(thing), nn.Cell) and not isinstance(thing, OPTIMIZERS) and "_cells" in thing.__dict__:
@@ -48,6 +50,7 @@ class Names:
         for cell in found.values():
             children.update(id(child) for child in cell.__dict__["_cells"].values() if child is not None)
         tops = [cell for key, cell in found.items() if key not in children and key not in self.cells]
+        tops = [cell for cell in tops if not trained or any(id(p) in trained for p in cell.get_parameters())]
         sized = [(sum(p.size for p in cell.get_parameters()), cell) for cell in tops]
         for _, cell in sorted((pair for pair in sized if pair[0]), key=lambda pair: -pair[0]):
             self.add_root(cell)

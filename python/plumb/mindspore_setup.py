@@ -15,6 +15,13 @@ def experimental_optimizer():
     return optim.Optimizer
 
 
+def rank():
+    communication = mindspore.communication
+    if communication.GlobalComm.INITED:
+        return communication.get_rank(), communication.get_group_size()
+    return None
+
+
 def describe(names, optimizers):
     yield from switches()
     yield from models(names)
@@ -91,7 +98,7 @@ def rates(optimizer, step, may_compute):
         found = [plain(group.get("lr")) for group in groups]
     elif not getattr(optimizer, "dynamic_lr", False):
         found = distinct(optimizer.learning_rate)
-    elif getattr(optimizer.learning_rate, "learning_rate", None) is not None:  # one value a step
+    elif isinstance(getattr(optimizer.learning_rate, "learning_rate", None), Tensor):  # one value a step
         values = optimizer.learning_rate.learning_rate.asnumpy().reshape(-1)
         found = [float(values[min(step, len(values) - 1)])]
     else:

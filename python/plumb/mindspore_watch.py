@@ -11,6 +11,7 @@ from mindspore import context, nn
 
 from . import _plumb, mindspore_setup
 from .capture import guarded
+from .mindspore_names import Names
 from .mindspore_scale import Scales
 from .mindspore_tensors import loss_in, number, tensors_in
 from .mindspore_updates import Updates
@@ -22,10 +23,10 @@ COUNTERS = ("global_step", "state_step", "step_t")  # how optimizers call the nu
 
 
 class Watch:
-    def __init__(self, session, names):
+    def __init__(self, session):
         self.session = session
-        self.names = names
         self.optimizers = weakref.WeakSet()
+        self.names = Names(self.optimizers)
         self.stepping = Stepping(session, self.optimizers)
         self.updates = Updates(session)
         self.scales = Scales()
@@ -38,6 +39,15 @@ class Watch:
         self.skipped = False
         self.began = dict.fromkeys(("step", "forward", "backward", "optimizer"), 0)
         self.memory = None
+        self.active = False  # it is MindSpore that trains here, not something else that is imported as well
+
+    def open(self):
+        if not self.active:
+            self.active = True
+            if not self.session.recorder:
+                self.session.framework = f"mindspore {mindspore.__version__}"
+                self.session.rank_from_framework = mindspore_setup.rank
+        return self.session.open()
 
     def install(self):
         for kind in (nn.Optimizer, mindspore_setup.experimental_optimizer()):
@@ -53,7 +63,10 @@ class Watch:
 
     # -- the session's events -------------------------------------------------------------------------
 
+    @guarded
     def opened(self, session):
+        if not self.active:
+            return
         self.names.find_roots()
         for key, value in mindspore_setup.describe(self.names, self.optimizers):
             session.config(key, value)
@@ -62,6 +75,8 @@ class Watch:
         self.began["step"] = now()
 
     def step_ends(self, session):
+        if not self.active:
+            return
         recorder, time = session.recorder, now()
         seconds = (time - self.began["step"]) / 1e9
         if self.samples and seconds > 0:
@@ -107,7 +122,7 @@ class Watch:
 
     @guarded
     def backward_begins(self):
-        if not self.session.open():
+        if not self.open():
             return
         loss, self.output = loss_in(self.output), None
         if loss is not None:
@@ -124,7 +139,7 @@ class Watch:
     @guarded
     def before_update(self, optimizer, gradients):
         session = self.session
-        if not session.open():
+        if not self.open():
             return
         self.optimizers.add(optimizer)
         self.stepping.begins(optimizer)
@@ -197,7 +212,7 @@ class Watch:
         loss = loss_in(output)
         if loss is not None:
             self.compiled_loss = loss
-        if changed and self.session.open():
+        if changed and self.open():
             self.session.phase("compiled", began, now())
             self._graph_updated(changed)
 
