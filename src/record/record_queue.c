@@ -147,13 +147,15 @@ static void *writer(void *argument)
     struct plumb_recorder *recorder = argument;
     (void)pthread_mutex_lock(&recorder->lock);
     while (recorder->first || !recorder->closing) {
-        if (recorder->first) {
-            write_first(recorder);
-            continue;
-        }
-        wait_until(&recorder->wake, &recorder->lock, FLUSH_NS);
-        if (!recorder->first && !recorder->closing)
+        /* Also when there is always something to write: rows must not wait for a pause. */
+        const int64_t since = plumb_record_now() - recorder->flushed_ns;
+        if (since >= FLUSH_NS && !recorder->closing)
             plumb_recorder_flush(recorder);
+        if (recorder->first)
+            write_first(recorder);
+        else if (!recorder->closing)
+            wait_until(&recorder->wake, &recorder->lock,
+                       since < FLUSH_NS ? FLUSH_NS - since : FLUSH_NS);
     }
     (void)pthread_mutex_unlock(&recorder->lock);
     return NULL;

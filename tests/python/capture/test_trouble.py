@@ -1,0 +1,166 @@
+"""Trouble ends the capture, never the training; whatever ends the training leaves a readable run."""
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import torch
+
+from capture_case import ROOT, CaptureTest, plumb
+
+LOOP = """
+import os, sys
+sys.path.insert(0, {python!r})
+import torch, plumb
+model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 4))
+optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+def train(path, steps):
+    session = plumb.attach(out=path, level="module", save={save!r})
+    for step in range(steps):
+        loss = model(torch.ones(4, 8) * step).square().mean()
+        loss.backward(); optimizer.step(); optimizer.zero_grad()
+    return session
+"""
+
+
+def loop(save="stats"):
+    return LOOP.format(python=os.path.join(ROOT, "python"), save=save)
+
+
+class Killed(CaptureTest):
+    def test_fifty_random_kills(self):
+        """One process imports torch, its children are killed while they train."""
+        text = loop("tensors") + """
+torch.set_num_threads(1)
+for number in range(50):
+    child = os.fork()
+    if child == 0:
+        train(os.path.join(sys.argv[1], str(number)), 1000000)
+    print(child, flush=True)
+    sys.stdin.readline()
+    os.waitpid(child, 0)
+"""
+        process = subprocess.Popen([sys.executable, "-c", text, self.folder], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, text=True)
+        chance = random.Random(1)
+        with_steps = 0
+        for number in range(50):
+            child = int(process.stdout.readline())
+            records = self.path(str(number), "rank0000", "records.plumb")
+            until = time.monotonic() + 20
+            while not os.path.exists(records) and time.monotonic() < until:
+                time.sleep(0.005)
+            time.sleep(chance.uniform(0, 0.35))
+            os.kill(child, signal.SIGKILL)
+            process.stdin.write("\n")
+            process.stdin.flush()
+            with_steps += self.assert_readable(self.path(str(number)))
+        process.stdin.close()
+        process.stdout.close()
+        self.assertEqual(process.wait(60), 0)
+        self.assertGreater(with_steps, 20)  # most lived long enough to write steps
+
+    def assert_readable(self, path):
+        run = plumb.load(path)
+        self.assertIn(run.ended, ("killed", "running"))
+        rank = run.overview["ranks"][0]
+        if rank["finished_steps"]:
+            losses = run.series("loss")
+            self.assertEqual(sorted(losses), list(range(len(losses))))
+        return rank["finished_steps"] > 0
+
+    def test_the_last_operations_are_kept(self):
+        self.launch("-c", loop() + "train(None, 5); os.kill(os.getpid(), 9)", options=["--level", "module"], status=-9)
+        done = subprocess.run([os.path.join(ROOT, "build", "plumb"), "show", self.path("run")], capture_output=True, text=True)
+        self.assertIn("killed", done.stdout)
+        self.assertIn("enter", done.stdout)
+
+
+class Disk(CaptureTest):
+    def test_a_directory_that_cannot_be_written(self):
+        os.makedirs(self.path("locked"))
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        out = self.path("file", "run")  # root may write anywhere, but not below a file
+        losses, said = self.train_into(out)
+        self.assertEqual(len(losses), 3)
+        self.assertEqual(len(said), 1)
+        self.assertIn("nothing is recorded", said[0])
+
+    def train_into(self, out):
+        session = plumb.attach(out=out, level="module", save="tensors")
+        session.options.launched = True  # does not say where the run is
+        said = []
+        session.say = said.append
+        model = torch.nn.Linear(64, 512)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        losses = []
+        for _ in range(3):
+            loss = model(torch.ones(8, 64)).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        session.close()
+        return losses, said
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a small disk")
+    def test_a_full_disk(self):
+        place = tempfile.mkdtemp()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", place], capture_output=True).returncode:
+            os.rmdir(place)
+            self.skipTest("mounting is not allowed here")
+        try:
+            losses, said = self.train_into(os.path.join(place, "run"))
+            self.assertEqual(len(losses), 3)
+            self.assertEqual(len(said), 1, said)
+            self.assertIn("No space left", said[0])
+            self.assertEqual(plumb.load(os.path.join(place, "run")).ended, "stopped")
+        finally:
+            subprocess.run(["umount", place], check=True)
+            os.rmdir(place)
+
+
+class Bugs(CaptureTest):
+    def test_a_bug_of_ours_ends_the_capture_alone(self):
+        from plumb import torch_updates
+        before = torch_updates.Updates.before
+        self.addCleanup(setattr, torch_updates.Updates, "before", before)
+
+        def broken(*arguments):
+            raise RuntimeError("planted")
+
+        torch_updates.Updates.before = broken
+        session = plumb.attach(out=self.path("run"))
+        session.options.launched = True
+        said = []
+        session.say = said.append
+        model = torch.nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        for _ in range(3):
+            model(torch.ones(1, 2)).sum().backward()
+            optimizer.step()
+        self.assertEqual(len(said), 1)
+        self.assertIn("RuntimeError: planted", said[0])
+        self.assertTrue(session.over)
+
+    def test_a_forked_child_records_nothing(self):
+        with self.attached() as result:
+            model = torch.nn.Linear(2, 2)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+
+            def step():
+                model(torch.ones(1, 2)).sum().backward()
+                optimizer.step()
+
+            step()
+            child = os.fork()
+            if child == 0:
+                step()
+                os._exit(0)
+            os.waitpid(child, 0)
+            step()
+        self.assertEqual(result[0].overview["ranks"][0]["finished_steps"], 2)
