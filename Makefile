@@ -318,11 +318,12 @@ interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors
 capture: all python ## plumb run and the Python package, with torch
 	@$(B)/venv/bin/python tests/python/run.py --in capture
 
-bench: all $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
+bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
 	@scripts/setup-packages.sh build test
 	@scripts/setup-venv.sh
 	@$(B)/venv/bin/python bench/run.py
 	@bench/record.sh
+	@$(B)/venv/bin/python bench/capture.py
 
 # ---- installation ---------------------------------------------------------------------
 

@@ -42,9 +42,10 @@ def deal(parameters):
 
 
 class Updates:
-    def __init__(self, session, names):
+    def __init__(self, session, names, device):
         self.session = session
         self.names = names
+        self.device = device
         self.plans = {}  # id of the optimizer -> Plan
         self.snapshot = _plumb.Snapshot()
         self.watched = []
@@ -61,7 +62,11 @@ class Updates:
 
     def before(self, optimizer, suffix, scale):
         session, plan = self.session, self.plan(optimizer)
-        norm, elements, nonfinite, unseen = _plumb.norm([p.grad for p in plan.parameters])
+        gradients = [p.grad for p in plan.parameters if p.grad is not None]
+        if gradients and self.device.is_far(gradients[0]):
+            self.device.add_norm(f"grad_norm{suffix}", gradients)
+            return
+        norm, elements, nonfinite, unseen = _plumb.norm(gradients)
         if elements:
             session.series(f"grad_norm{suffix}", norm / scale)
             if nonfinite:
@@ -71,6 +76,8 @@ class Updates:
 
     def after(self, optimizer):
         session, plan = self.session, self.plan(optimizer)
+        if not self.watched:
+            return
         moved, before = self.snapshot.moved(self.watched)
         plan.moved += moved * moved
         plan.before += before * before

@@ -13,6 +13,7 @@ import torch.optim.optimizer as optimizer_module
 from . import _plumb, torch_setup
 from .capture import guarded
 from .torch_collectives import Collectives
+from .torch_device import DeviceNumbers
 from .torch_scale import Scales
 from .torch_updates import Updates
 
@@ -36,7 +37,8 @@ class Watch:
         self.optimizer_began = 0  # when the update that is going on began, else 0
         self.step_began = now()
         self.scales = Scales(self)
-        self.updates = Updates(session, names)
+        self.device = DeviceNumbers(session)
+        self.updates = Updates(session, names, self.device)
         self.loaders = torch_setup.DataLoaders(self)
         self.memory = None
         self.forward_began = 0
@@ -99,6 +101,7 @@ class Watch:
 
     def step_ends(self, session):
         recorder, step = session.recorder, session.step
+        self.device.send()
         time = now()
         seconds = (time - self.step_began) / 1e9
         if self.samples and seconds > 0:
@@ -109,6 +112,9 @@ class Watch:
             recorder.counter("memory.device", time, float(torch.cuda.memory_allocated()))
         self.samples = 0
         self.skipped = False
+
+    def closing(self, session):
+        self.device.receive(wait=True)
 
     def _resident(self):
         if self.memory is None:
@@ -155,7 +161,7 @@ class Watch:
         computes inside of an update, the first counts."""
         if self.optimizer_began and self.loss is not None:
             return
-        if _plumb.is_visible(value):
+        if not self.device.is_far(value):
             value = value.item()
         self.loss = value if self.loss is None else self.loss + value
 
@@ -216,9 +222,10 @@ class Watch:
         self.stepped_now(optimizer)
 
     def _record_loss(self, suffix):
-        if self.loss is not None:
-            value = self.loss
-            self.session.series(f"loss{suffix}", value if isinstance(value, float) else float(value))
+        if isinstance(self.loss, torch.Tensor):
+            self.device.add(f"loss{suffix}", self.loss)
+        elif self.loss is not None:
+            self.session.series(f"loss{suffix}", float(self.loss))
         if self.backwards > 1:
             self.session.series(f"backward_passes{suffix}", float(self.backwards))
         self.loss = None

@@ -87,3 +87,21 @@ class Steps(CaptureTest):
                 if step % 3 == 2:
                     rare.step()
         self.assertEqual(result[0].overview["ranks"][0]["finished_steps"], 9)
+
+
+class Device(CaptureTest):
+    """The way of tensors on a device, taken on the host."""
+
+    def test_the_same_numbers_arrive(self):
+        from plumb import torch_device
+        with self.attached("near") as near:
+            losses, weights, _ = programs.plain()
+        self.addCleanup(setattr, torch_device, "FORCED", False)
+        torch_device.FORCED = True
+        with self.attached("far") as far:
+            again, weights_again, _ = programs.plain()
+        self.assertEqual(again, losses)
+        self.assertTrue(all(torch.equal(weights[name], weights_again[name]) for name in weights))
+        self.assertEqual(far[0].series("loss"), near[0].series("loss"))
+        for step, norm in near[0].series("grad_norm").items():
+            self.assertAlmostEqual(far[0].series("grad_norm")[step], norm, places=5)
