@@ -26,14 +26,15 @@ static char peek(const struct plumb_json_pull *pull)
     return pull->at < pull->size ? pull->bytes[pull->at] : '\0';
 }
 
-static void skip_space(struct plumb_json_pull *pull)
+static inline void skip_space(struct plumb_json_pull *pull)
 {
-    while (pull->at < pull->size) {
-        const char c = pull->bytes[pull->at];
-        if (c != ' ' && c != '\n' && c != '\r' && c != '\t')
-            return;
-        pull->at++;
-    }
+    const char *bytes = pull->bytes;
+    const size_t size = pull->size;
+    size_t at = pull->at;
+    while (at < size &&
+           (bytes[at] == ' ' || bytes[at] == '\n' || bytes[at] == '\r' || bytes[at] == '\t'))
+        at++;
+    pull->at = at;
 }
 
 static bool in_object(const struct plumb_json_pull *pull)
@@ -44,31 +45,27 @@ static bool in_object(const struct plumb_json_pull *pull)
 
 /* ---- scalars ---------------------------------------------------------------------------- */
 
-/* From after the opening quote to after the closing one. */
+/* From after the opening quote to after the closing one. Keys are short: a plain loop beats a call. */
 static bool take_string(struct plumb_json_pull *pull)
 {
-    const char *start = pull->bytes + pull->at, *from = start;
-    size_t left = pull->size - pull->at;
+    const char *start = pull->bytes + pull->at, *end = pull->bytes + pull->size;
+    const char *at = start;
     pull->escaped = false;
-    for (;;) {
-        const char *quote = memchr(from, '"', left);
-        if (!quote) {
-            pull->at = pull->size;
-            return false;
+    while (at < end && *at != '"') {
+        if (*at == '\\') {
+            pull->escaped = true;
+            at++;
         }
-        size_t backslashes = 0;
-        while (quote - backslashes > start && quote[-1 - (ptrdiff_t)backslashes] == '\\')
-            backslashes++;
-        if (backslashes % 2 == 0) {
-            pull->text = start;
-            pull->length = (size_t)(quote - start);
-            pull->escaped = memchr(start, '\\', pull->length) != NULL;
-            pull->at = (size_t)(quote - pull->bytes) + 1;
-            return true;
-        }
-        left -= (size_t)(quote + 1 - from);
-        from = quote + 1;
+        at++;
     }
+    if (at >= end) {
+        pull->at = pull->size;
+        return false;
+    }
+    pull->text = start;
+    pull->length = (size_t)(at - start);
+    pull->at = (size_t)(at - pull->bytes) + 1;
+    return true;
 }
 
 static bool take_word(struct plumb_json_pull *pull, const char *word)
@@ -89,15 +86,20 @@ static bool is_number_character(char c)
 
 static enum plumb_json_token take_number(struct plumb_json_pull *pull)
 {
-    if (take_word(pull, "NaN") || take_word(pull, "Infinity") || take_word(pull, "-Infinity"))
-        return PLUMB_JSON_NUMBER;
     const size_t start = pull->at;
     if (peek(pull) == '-')
         pull->at++;
-    if (peek(pull) < '0' || peek(pull) > '9')
-        return broken(pull, "a value");
-    while (is_number_character(peek(pull)))
-        pull->at++;
+    if (peek(pull) < '0' || peek(pull) > '9') {
+        pull->at = start;
+        return take_word(pull, "NaN") || take_word(pull, "Infinity") ||
+                       take_word(pull, "-Infinity")
+                   ? PLUMB_JSON_NUMBER
+                   : broken(pull, "a value");
+    }
+    size_t at = pull->at;
+    while (at < pull->size && is_number_character(pull->bytes[at]))
+        at++;
+    pull->at = at;
     if (pull->at == pull->size && pull->depth)
         return broken(pull, "the end of a number"); /* it may have had more digits */
     pull->text = pull->bytes + start;

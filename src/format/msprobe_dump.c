@@ -28,7 +28,8 @@ struct dump {
     int64_t ordinal;              /* of the operation */
     size_t repeated, overflowed;
     const char *first_repeated;
-    char first_overflowed[256], last[256];
+    const char *last; /* name of the last whole operation */
+    char first_overflowed[256];
     bool stopped; /* the feed wants no more */
 };
 
@@ -164,6 +165,7 @@ static bool remember(struct dump *dump)
         return dump->first_repeated != NULL;
     }
     const char *copy = plumb_arena_text(&dump->arena, name, strlen(name));
+    dump->last = copy;
     return copy && plumb_table_put(&dump->seen, copy, (size_t)dump->ordinal);
 }
 
@@ -179,7 +181,6 @@ static bool take_op(struct dump *dump, const struct plumb_msprobe_name *name)
             return false;
         if (dump->op.overflowed && dump->overflowed++ == 0)
             (void)snprintf(dump->first_overflowed, sizeof dump->first_overflowed, "%s", text);
-        (void)snprintf(dump->last, sizeof dump->last, "%s", text);
     }
     if (dump->feed->record)
         emit_records(dump, name, &place);
@@ -275,7 +276,8 @@ static enum plumb_status tell(struct dump *dump, size_t size, struct plumb_error
             feed, true, err,
             "%s: %s at byte %zu of %zu: expected %s; read up to there: %lld operations%s%s",
             dump->path, pull->at >= size ? "cut off" : "damaged", pull->at, size, pull->problem,
-            (long long)dump->ordinal, *dump->last ? ", the last is " : "", dump->last);
+            (long long)dump->ordinal, dump->last ? ", the last is " : "",
+            dump->last ? dump->last : "");
     if (!status && dump->repeated)
         status = plumb_record_warn(
             feed, false, err,

@@ -5,10 +5,11 @@
  * into a feed. When a run is opened all parts are read once, to count, to keep series and settings,
  * and to say what is missing; tensor records are read again when they are visited.
  */
-#include "run/run.h"
+#include "run/run_take.h"
 
 #include "base/error.h"
-#include "base/json_write.h"
+#include "base/memory.h"
+#include "base/threads.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,130 +24,43 @@ static enum plumb_probe probe(const char *path)
 
 /* ---- opening ------------------------------------------------------------------------------------ */
 
-/* One part, while it is counted. */
-struct taking {
-    struct plumb_run *run;
-    struct plumb_rank_file *rank;
-    const struct plumb_record_part *part;
-    size_t replaced; /* points of steps that came again */
-    bool failed;     /* out of memory */
+enum { PARTS_AT_ONCE = 256 };
+
+struct batch {
+    const struct plumb_run *run;
+    struct plumb_taking *takings;
 };
 
-static bool take_record(void *context, const struct plumb_tensor_record *record)
+static enum plumb_status read_one(void *context, size_t task, int worker,
+                                  struct plumb_error *err)
 {
-    struct taking *taking = context;
-    taking->rank->facts.records++;
-    plumb_rank_take_step(&taking->rank->facts, record->step);
-    return true;
+    struct batch *batch = context;
+    (void)worker;
+    return plumb_taking_read(&batch->takings[task], batch->run->foreign, err);
 }
 
-static bool take_collective(void *context, const struct plumb_rank_collective *collective)
+/* Some parts, read in parallel and put together in their order. */
+static enum plumb_status take_parts(struct plumb_run *run, size_t first, size_t count,
+                                    struct plumb_error *err)
 {
-    struct taking *taking = context;
-    (void)collective;
-    taking->rank->facts.collectives++;
-    return true;
-}
-
-/* A training that was resumed logs steps again: what it said before from there on is dropped, so
- * that steps only grow. The same line twice is one. */
-static bool rewind_to(struct taking *taking, struct plumb_series *series, int64_t step,
-                      double value)
-{
-    size_t low = 0, high = series->count;
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        if (series->steps[middle] < step)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low < series->count && series->steps[low] == step &&
-        memcmp(&series->values[low], &value, sizeof value) == 0)
-        return false;
-    taking->replaced += series->count - low;
-    series->count = low;
-    return true;
-}
-
-static bool take_point(void *context, const char *name, int64_t step, double value)
-{
-    struct taking *taking = context;
-    struct plumb_series_growing *growing =
-        plumb_run_grow_series(taking->run, taking->part->rank, name);
-    if (!growing) {
-        taking->failed = true;
-        return false;
-    }
-    struct plumb_series *series = &growing->series;
-    const bool again = series->count && step <= series->steps[series->count - 1];
-    if (!again || rewind_to(taking, series, step, value))
-        taking->failed |= !plumb_series_add_point(growing, step, value);
-    plumb_rank_take_step(&taking->rank->facts, step);
-    return !taking->failed;
-}
-
-/* The same setting in every step is kept once; one that changes is told. */
-static bool take_config(void *context, const char *key, const char *json)
-{
-    struct taking *taking = context;
-    struct plumb_run *run = taking->run;
-    for (size_t i = run->config_count; i-- > 0;) {
-        const struct plumb_run_config *config = &run->configs[i];
-        if (config->rank != taking->part->rank || strcmp(config->key, key) != 0)
-            continue;
-        if (strcmp(config->json, json) != 0)
-            taking->failed |= !plumb_run_warn(run, "%s: %s is %s here and %s earlier",
-                                              taking->part->path, key, json, config->json);
-        return !taking->failed;
-    }
-    taking->failed |= !plumb_run_add_config(run, taking->part->rank, key, json);
-    return !taking->failed;
-}
-
-static bool take_warning(void *context, bool cut, const char *text)
-{
-    struct taking *taking = context;
-    if (cut) {
-        taking->rank->facts.ended = PLUMB_ENDED_STOPPED;
-        taking->rank->facts.how = "its records are cut off";
-    }
-    taking->failed |= !plumb_run_warn(taking->run, "%s", text);
-    return !taking->failed;
-}
-
-static enum plumb_status take_part(struct plumb_run *run, const struct plumb_record_part *part,
-                                   struct plumb_error *err)
-{
-    struct taking taking = {.run = run, .part = part};
-    struct plumb_error problem;
-    taking.rank = plumb_run_find_rank(run, part->rank);
-    if (!taking.rank)
-        taking.rank = plumb_run_add_rank(run, part->rank);
-    if (!taking.rank)
+    struct plumb_taking *takings = plumb_alloc_array(count, sizeof *takings);
+    struct batch batch = {.run = run, .takings = takings};
+    const struct plumb_job job = {.task_count = count,
+                                  .run = read_one,
+                                  .context = &batch,
+                                  .threads = plumb_thread_count(0)};
+    if (!takings)
         return plumb_fail_memory(err);
-    const struct plumb_record_feed feed = {.context = &taking,
-                                           .rank = part->rank,
-                                           .count_only = true,
-                                           .record = take_record,
-                                           .collective = take_collective,
-                                           .series = take_point,
-                                           .config = take_config,
-                                           .warn = take_warning};
-    const enum plumb_status status = run->foreign->read(part, &feed, &problem);
-    if (taking.failed || status == PLUMB_NO_MEMORY)
-        return plumb_fail_memory(err);
-    if ((status && !plumb_run_warn(run, "left out: %.900s", problem.message)) ||
-        (taking.replaced &&
-         !plumb_run_warn(run, "%s: steps go back; %zu points are replaced by later ones",
-                         part->path, taking.replaced)))
-        return plumb_fail_memory(err);
-    if (part->has_step) {
-        plumb_rank_take_step(&taking.rank->facts, part->step);
-        taking.rank->facts.steps++;
-        taking.rank->facts.saved += part->has_values;
+    for (size_t i = 0; i < count; i++)
+        takings[i].part = &run->parts.items[first + i];
+    enum plumb_status status = plumb_job_run(&job, err);
+    for (size_t i = 0; i < count; i++) {
+        if (!status && !plumb_taking_put(run, &takings[i]))
+            status = plumb_fail_memory(err);
+        plumb_taking_release(&takings[i]);
     }
-    return PLUMB_OK;
+    plumb_free(takings);
+    return status;
 }
 
 static int by_rank_and_step(const void *left, const void *right)
@@ -181,8 +95,10 @@ static enum plumb_status refresh(struct plumb_run *run, struct plumb_error *err)
     for (size_t i = 0; i < run->series_count; i++)
         run->series[i].series.count = 0;
     enum plumb_status status = find_parts(run, err);
-    for (size_t i = 0; i < run->parts.count && !status; i++)
-        status = take_part(run, &run->parts.items[i], err);
+    for (size_t i = 0; i < run->parts.count && !status; i += PARTS_AT_ONCE) {
+        const size_t left = run->parts.count - i;
+        status = take_parts(run, i, left < PARTS_AT_ONCE ? left : PARTS_AT_ONCE, err);
+    }
     plumb_run_sort_ranks(run);
     return status;
 }
