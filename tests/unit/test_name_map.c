@@ -73,12 +73,45 @@ static void many_names_fit(void **state)
     plumb_name_map_release(&map);
 }
 
+/* msprobe's layer map: what holds in modules of a class. */
+static void maps_of_layers_are_read_and_written(void **state)
+{
+    (void)state;
+    static const char text[] = "TopLayer:\n  network_with_loss: module\n\n"
+                               "ParallelAttention:   # class\n"
+                               "  flash_attention_score: core.npu_fusion_attention\n"
+                               "\"Norm\":\n\tRmsNorm: npu_rms_norm\nflat: name\n";
+    char path[] = "/tmp/plumb-map-XXXXXX";
+    const int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    (void)close(fd);
+    struct plumb_name_map map, again;
+    assert_int_equal(read_text(text, &map, NULL), PLUMB_OK);
+    assert_int_equal(plumb_name_map_write(&map, path, NULL), PLUMB_OK);
+    assert_int_equal(plumb_name_map_read(path, &again, NULL), PLUMB_OK);
+    (void)unlink(path);
+    const struct plumb_name_map *const both[] = {&map, &again};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(both[i]->count, 4);
+        assert_string_equal(
+            plumb_name_map_get_in(both[i], "ParallelAttention", "flash_attention_score"),
+            "core.npu_fusion_attention");
+        assert_string_equal(plumb_name_map_get_in(both[i], "Norm", "RmsNorm"), "npu_rms_norm");
+        assert_string_equal(plumb_name_map_get(both[i], "flat"), "name");
+        assert_null(plumb_name_map_get(both[i], "RmsNorm"));
+        assert_null(plumb_name_map_get_in(both[i], "TopLayer", "RmsNorm"));
+    }
+    plumb_name_map_release(&map);
+    plumb_name_map_release(&again);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_way_of_writing_gives_the_same),
         cmocka_unit_test(what_is_wrong_is_named),
         cmocka_unit_test(many_names_fit),
+        cmocka_unit_test(maps_of_layers_are_read_and_written),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
