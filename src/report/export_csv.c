@@ -5,6 +5,7 @@
 #include "report/export_file.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <sys/stat.h>
 
@@ -17,11 +18,37 @@ static void put_number(struct plumb_buffer *row, double value)
     plumb_buffer_printf(row, ",%s", text);
 }
 
+/* Empty where there are no statistics, or where another tool's do not say. */
+static void put_stats(struct plumb_buffer *row, const struct plumb_tensor_record *record)
+{
+    const struct plumb_stats *stats = &record->stats;
+    const bool all = record->has_stats && !record->partial_stats;
+    const struct {
+        uint64_t value;
+        bool known;
+    } counts[] = {{stats->count, record->has_stats},
+                  {stats->nan, record->has_stats},
+                  {stats->pos_inf, record->has_stats},
+                  {stats->neg_inf, record->has_stats},
+                  {stats->zero, all},
+                  {stats->subnormal, all},
+                  {stats->at_max, record->has_stats}};
+    const double numbers[] = {stats->min, stats->max, stats->mean,
+                              stats->std, stats->l2,  stats->abs_mean};
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+        plumb_buffer_printf(row, counts[i].known ? ",%llu" : ",",
+                            (unsigned long long)counts[i].value);
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (all || (record->has_stats && !isnan(numbers[i])))
+            put_number(row, numbers[i]);
+        else
+            plumb_buffer_text(row, ",");
+}
+
 static bool csv_record(void *context, const struct plumb_tensor_record *record)
 {
     struct plumb_export_file *file = context;
     struct plumb_buffer *row = &file->row;
-    const struct plumb_stats *stats = &record->stats;
     plumb_buffer_printf(row, "%d,%lld,", record->rank, (long long)record->step);
     plumb_csv_field(row, record->label);
     plumb_buffer_printf(row, ",%s,", plumb_phase_name(record->phase));
@@ -29,20 +56,15 @@ static bool csv_record(void *context, const struct plumb_tensor_record *record)
     plumb_buffer_printf(row, ",%s,", plumb_dtype_name(record->dtype));
     for (int i = 0; i < record->dims; i++)
         plumb_buffer_printf(row, i ? "x%lld" : "%lld", (long long)record->shape[i]);
-    plumb_buffer_printf(row, ",%016llx,%lld", (unsigned long long)record->fingerprint,
-                        (long long)record->element);
-    const uint64_t counts[] = {stats->count, stats->nan,       stats->pos_inf, stats->neg_inf,
-                               stats->zero,  stats->subnormal, stats->at_max};
-    const double numbers[] = {stats->min, stats->max, stats->mean,
-                              stats->std, stats->l2,  stats->abs_mean};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        plumb_buffer_printf(row, record->has_stats ? ",%llu" : ",",
-                            (unsigned long long)counts[i]);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        if (record->has_stats)
-            put_number(row, numbers[i]);
-        else
-            plumb_buffer_text(row, ",");
+    if (record->fingerprint_kind == PLUMB_FINGERPRINT_NONE)
+        plumb_buffer_text(row, ",");
+    else
+        plumb_buffer_printf(row, ",%016llx", (unsigned long long)record->fingerprint);
+    plumb_buffer_printf(row, ",%lld", (long long)record->element);
+    put_stats(row, record);
+    plumb_buffer_printf(row, ",%s,%d,", plumb_fingerprint_kind_name(record->fingerprint_kind),
+                        record->partial_stats);
+    plumb_csv_field(row, record->origin ? record->origin : "");
     plumb_buffer_text(row, "\n");
     return plumb_export_file_row(file);
 }
@@ -167,7 +189,7 @@ static const struct table {
     {"steps", "rank,step,begin_ns,end_ns\n", fill_steps},
     {"tensors",
      "rank,step,op,phase,slot,dtype,shape,fingerprint,element,count,nan,pos_inf,neg_inf,zero,"
-     "subnormal,at_max,min,max,mean,std,l2,abs_mean\n",
+     "subnormal,at_max,min,max,mean,std,l2,abs_mean,fingerprint_kind,partial,origin\n",
      fill_tensors},
     {"spans", "rank,step,track,name,begin_ns,end_ns\n", fill_spans},
     {"counters", "rank,step,name,time_ns,value\n", fill_counters},

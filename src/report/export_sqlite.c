@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STATEMENT_LIMIT = 1 << 16, SCHEMA_VERSION = 1, MOST_INDEXES = 2, STATISTICS = 13 };
+enum { STATEMENT_LIMIT = 1 << 16, SCHEMA_VERSION = 1, MOST_INDEXES = 2 };
 
 struct database {
     sqlite3 *handle;
@@ -173,17 +173,33 @@ static enum plumb_status fill_series(struct plumb_run *run, struct database *bas
     return base->status;
 }
 
-/* As many columns as STATISTICS. */
-static void put_stats(struct database *base, const struct plumb_stats *stats)
+static void put_known(struct database *base, bool known, uint64_t count)
 {
-    const uint64_t counts[] = {stats->count, stats->nan,       stats->pos_inf, stats->neg_inf,
-                               stats->zero,  stats->subnormal, stats->at_max};
+    if (known)
+        put_int(base, (int64_t)count);
+    else
+        put_null(base);
+}
+
+/* NULL where there are no statistics, or where another tool's do not say. */
+static void put_stats(struct database *base, const struct plumb_tensor_record *record)
+{
+    const struct plumb_stats *stats = &record->stats;
+    const bool some = record->has_stats, all = some && !record->partial_stats;
     const double numbers[] = {stats->min, stats->max, stats->mean,
                               stats->std, stats->l2,  stats->abs_mean};
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
-        put_int(base, (int64_t)counts[i]);
+    put_known(base, some, stats->count);
+    put_known(base, some, stats->nan);
+    put_known(base, some, stats->pos_inf);
+    put_known(base, some, stats->neg_inf);
+    put_known(base, all, stats->zero);
+    put_known(base, all, stats->subnormal);
+    put_known(base, some, stats->at_max);
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        put_double(base, numbers[i]);
+        if (some)
+            put_double(base, numbers[i]);
+        else
+            put_null(base);
 }
 
 /* A JSON array, which SQLite's own functions take apart. */
@@ -212,17 +228,19 @@ static bool put_record(void *context, const struct plumb_tensor_record *record)
     put_text(base, record->slot);
     put_text(base, plumb_dtype_name(record->dtype));
     put_text(base, shape);
-    put_text(base, fingerprint);
+    if (record->fingerprint_kind == PLUMB_FINGERPRINT_NONE)
+        put_null(base);
+    else
+        put_text(base, fingerprint);
     put_int(base, record->has_values);
     if (record->element >= 0)
         put_int(base, record->element);
     else
         put_null(base);
-    if (record->has_stats)
-        put_stats(base, &record->stats);
-    else
-        for (int i = 0; i < STATISTICS; i++)
-            put_null(base);
+    put_stats(base, record);
+    put_text(base, plumb_fingerprint_kind_name(record->fingerprint_kind));
+    put_int(base, record->partial_stats);
+    put_text(base, record->origin); /* NULL: Plumb's own */
     return end_row(base);
 }
 
@@ -319,7 +337,7 @@ static const struct table {
      "element INTEGER, count INTEGER, nan INTEGER, pos_inf INTEGER, neg_inf INTEGER, "
      "zero INTEGER, subnormal INTEGER, at_max INTEGER, min REAL, max REAL, mean REAL, std "
      "REAL, "
-     "l2 REAL, abs_mean REAL",
+     "l2 REAL, abs_mean REAL, fingerprint_kind TEXT, partial INTEGER, origin TEXT",
      fill_tensors,
      {"step", "op"}},
     {"spans",

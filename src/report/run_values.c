@@ -106,6 +106,9 @@ static enum plumb_status write_text(struct values_report *report,
         return status;
     plumb_buffer_printf(report->to, "%sstep %lld, rank %d", report->shown ? "\n" : "",
                         (long long)record->step, record->rank);
+    if (record->origin) /* the file's name for the tensor says little of the op */
+        plumb_buffer_printf(report->to, ", %s %s %s", record->label,
+                            plumb_phase_name(record->phase), record->slot);
     write_element(record, tensor, report->to);
     plumb_buffer_text(report->to, "\n");
     status = plumb_show_one(&show, report->to, report->err);

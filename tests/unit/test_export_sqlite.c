@@ -174,6 +174,9 @@ static bool same_record(void *context, const struct plumb_tensor_record *record)
         has_stats(rows, &record->stats);
     for (int i = 0; i < 13 && !record->has_stats; i++)
         is_null(rows);
+    is_text(rows, plumb_fingerprint_kind_name(PLUMB_FINGERPRINT_OWN));
+    is_int(rows, false);
+    is_null(rows); /* no other tool's name */
     return true;
 }
 
