@@ -20,6 +20,8 @@ expect "the demo runs (build/demo.log)" test $? -eq 0
 expect "the demo finds the planted layer" grep -q 'conv2.weight' build/demo.log
 expect "the demo finds where the sick run went wrong" grep -q 'origin  step 30  blocks.1.feed' \
     build/demo.log
+expect "the demo shows the commands it runs" grep -q '^\$ plumb nan runs/sick$' build/demo.log
+expect "the demo leaves its runs" test -d build/demo/runs/well -a -d build/demo/runs/sick
 expect "verdict.c has at most 30 lines" test "$(wc -l <examples/c/verdict.c)" -le 30
 build/bin/examples/c/verdict build/demo/net.pth build/demo/net.ckpt >build/verdict.log 2>&1
 expect "verdict exits with 1 for the demo's files" test $? -eq 1

@@ -22,7 +22,7 @@ expect() { # what, command...
 }
 mkdir -p "$place"
 expect "make install" ${MAKE:-make} -s install PREFIX="$prefix"
-for file in bin/plumb lib/libplumb.a lib/libplumb.so include/plumb.h lib/pkgconfig/plumb.pc \
+for file in bin/plumb libexec/plumb/lab lib/libplumb.a lib/libplumb.so include/plumb.h lib/pkgconfig/plumb.pc \
     share/man/man1/plumb.1 share/man/man1/plumb-diff.1 share/bash-completion/completions/plumb; do
     expect "$file is installed" test -s "$prefix/$file"
 done
@@ -46,6 +46,9 @@ expect "verdict.c needs no SQLite with the static library" \
     "$compiler" -std=c11 -Wall -Wextra -Werror verdict.c $(pkg-config --cflags plumb) \
     "$prefix/lib/libplumb.a" $(pkg-config --static --libs-only-l plumb | sed 's/-lplumb//; s/-lsqlite3//') \
     -pthread -o without_sqlite
+expect "the installed demo trains with the installed lab" \
+    sh -c "$prefix/bin/plumb demo tour | grep '^\$ $prefix/bin/../libexec/plumb/lab train'"
+expect "and leaves both runs" test -d tour/well -a -d tour/sick
 export LD_LIBRARY_PATH=$prefix/lib
 expect "it says identical by framework rules (shared)" sh -c './shared net.pth net.ckpt | grep ^identical'
 expect "it says different (static)" sh -c './static net.pth bad.ckpt | grep ^different'

@@ -8,6 +8,7 @@ put() { # mode, source, target
     install -D -m "$1" "$2" "$root/$3"
 }
 put 755 build/plumb bin/plumb
+put 755 build/lab libexec/plumb/lab
 put 644 build/libplumb.a lib/libplumb.a
 put 755 build/libplumb.so "lib/libplumb.so.$VERSION"
 ln -sf "libplumb.so.$VERSION" "$root/lib/libplumb.so.$SOVERSION"
