@@ -236,7 +236,10 @@ PLUMB_API enum plumb_status plumb_tensor_summarize(const struct plumb_tensor *te
 PLUMB_API enum plumb_status plumb_tensor_histogram(const struct plumb_tensor *tensor,
                                                    struct plumb_histogram *histogram,
                                                    struct plumb_error *err);
-/* The same for values in memory (C order, no holes). Cannot fail. */
+/* The same for values in memory (C order, no holes). Cannot fail; what is not asked for is left as it
+ * is. Both at once read the values once. */
+PLUMB_API void plumb_values_summarize(enum plumb_dtype dtype, const void *values, size_t count,
+                                      int parts, struct plumb_summary *summary);
 PLUMB_API void plumb_values_stats(enum plumb_dtype dtype, const void *values, size_t count,
                                   struct plumb_stats *stats);
 PLUMB_API uint64_t plumb_values_fingerprint(enum plumb_dtype dtype, const void *values,
@@ -568,6 +571,9 @@ struct plumb_known {
     int64_t element;      /* first not finite, else first at the type's largest value; or -1 */
     struct plumb_stats stats;
 };
+/* Fills it from values in memory; without `stats` their fingerprint alone. */
+PLUMB_API void plumb_known_of(enum plumb_dtype dtype, const void *values, size_t count,
+                              bool stats, struct plumb_known *known);
 /* plumb_record_tensor() for a tensor that is recorded more than once, as one op's output is the
  * next one's input. With `known->known` the caller vouches that the values are still the same:
  * they are not looked at, and may be NULL, in which case they are not saved either. Without, this

@@ -201,8 +201,10 @@ static bool examine(struct plumb_op_call *call, bool output, int number,
     if (!values)
         return false;
     count(&counted.scanned_bytes, (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype));
+    plumb_known_of(tensor->dtype, values, (size_t)tensor->count,
+                   records.save != PLUMB_SAVE_FINGERPRINT, known);
     record(call, output, number, tensor, values, known);
-    return known->known;
+    return true;
 }
 
 static void delay(struct plumb_op_call *call, const struct plumb_op_tensor *tensor)

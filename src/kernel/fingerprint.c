@@ -11,7 +11,7 @@ static const uint64_t power = UINT64_C(0xd1342543de82ef95); /* P: 5 modulo 8 */
 static const uint64_t mix_count = UINT64_C(0x9e3779b97f4a7c15);
 static const uint64_t mix_last = UINT64_C(0xff51afd7ed558ccd);
 
-static uint64_t multipliers[PLUMB_FINGERPRINT_WORDS];
+static struct plumb_multipliers multipliers;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
 static void fill_multipliers(void)
@@ -22,7 +22,9 @@ static void fill_multipliers(void)
         uint64_t z = state;
         z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
         z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        multipliers[i] = (z ^ (z >> 31)) | 1;
+        z = (z ^ (z >> 31)) | 1;
+        multipliers.low[i] = (uint32_t)z;
+        multipliers.high[i] = (uint32_t)(z >> 32);
     }
 }
 
@@ -42,14 +44,17 @@ uint64_t plumb_fingerprint_part(uint64_t position, const void *bytes, size_t siz
     uint64_t factor = power_of(position / PLUMB_FINGERPRINT_BLOCK), sum = 0;
     pthread_once(&filled, fill_multipliers);
     for (; size >= PLUMB_FINGERPRINT_BLOCK; size -= PLUMB_FINGERPRINT_BLOCK) {
-        sum += kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, multipliers) * factor;
+        sum += kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &multipliers, 0) * factor;
         factor *= power;
         from += PLUMB_FINGERPRINT_BLOCK;
     }
     if (size) {
-        unsigned char last[PLUMB_FINGERPRINT_BLOCK] = {0};
-        memcpy(last, from, size);
-        sum += kernel->fingerprint(last, (size + 3) / 4, multipliers) * factor;
+        const size_t words = size / 4, rest = size % 4;
+        unsigned char last[4] = {0};
+        memcpy(last, from + 4 * words, rest);
+        sum += (kernel->fingerprint(from, words, &multipliers, 0) +
+                kernel->fingerprint(last, rest ? 1 : 0, &multipliers, words)) *
+               factor;
     }
     return sum;
 }

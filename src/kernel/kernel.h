@@ -52,6 +52,12 @@ struct plumb_block_ulp {
     uint64_t max;
 };
 
+/* Of a fingerprint's words: the two halves of 64 bits. */
+struct plumb_multipliers {
+    _Alignas(32) uint32_t low[PLUMB_FINGERPRINT_WORDS];
+    uint32_t high[PLUMB_FINGERPRINT_WORDS];
+};
+
 /* `direct` types, which kernels read as they lie in memory: f64, f32, f16, bf16. Everything
  * else is widened to f64 first. Pointers need no alignment. */
 struct plumb_kernel {
@@ -78,8 +84,9 @@ struct plumb_kernel {
                       uint16_t *index);
     void (*norm)(enum plumb_dtype direct, const void *x, size_t n,
                  struct plumb_block_norm *norm);
-    /* Sum of word[i] * multiplier[i] modulo 2^64 over n words. */
-    uint64_t (*fingerprint)(const void *words, size_t n, const uint64_t *multipliers);
+    /* Sum of word[i] * multiplier[first + i] modulo 2^64 over n words. */
+    uint64_t (*fingerprint)(const void *words, size_t n,
+                            const struct plumb_multipliers *multipliers, size_t first);
 };
 
 /* The kernels of this process: chosen once, by the CPU or by PLUMB_CPU=scalar|avx2. */

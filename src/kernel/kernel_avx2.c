@@ -75,7 +75,7 @@ PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
         const __m256 v = load_floats(direct, x + i * direct_size(direct));
-        const struct eight wide = widen_floats(v);
+        const struct eight wide = load_eight(direct, x + i * direct_size(direct));
         add_half(&r, 0, wide.low, pivot);
         add_half(&r, 1, wide.high, pivot);
         min = _mm256_min_ps(v, min);
@@ -156,17 +156,59 @@ PLUMB_AVX2_INLINE uint64_t fold_counts(__m256i counts)
     return fold_count4(lane);
 }
 
+PLUMB_AVX2_INLINE __m256i count_floats_if(__m256i counts, __m256 x, __m256 y, int relation)
+{
+    const __m256 holds = relation == _CMP_EQ_OQ   ? _mm256_cmp_ps(x, y, _CMP_EQ_OQ)
+                         : relation == _CMP_LT_OQ ? _mm256_cmp_ps(x, y, _CMP_LT_OQ)
+                                                  : _mm256_cmp_ps(x, y, _CMP_GE_OQ);
+    return _mm256_sub_epi32(counts, _mm256_castps_si256(holds));
+}
+
+PLUMB_AVX2_INLINE __m256i widen_counts(__m256i counts)
+{
+    return _mm256_add_epi64(_mm256_srli_epi64(counts, 32),
+                            _mm256_and_si256(counts, _mm256_set1_epi64x(UINT32_MAX)));
+}
+
+/* Eight at a time: the limits of a type that floats hold are floats, too. */
+PLUMB_AVX2_INLINE size_t count_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
+                                      double low, double high, struct count_registers *r)
+{
+    const __m256 least = _mm256_set1_ps((float)low), most = _mm256_set1_ps((float)high);
+    const __m256 sign = _mm256_set1_ps(-0.0F), nothing = _mm256_setzero_ps();
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const __m256 m =
+            _mm256_andnot_ps(sign, load_floats(direct, x + i * direct_size(direct)));
+        r->zero = count_floats_if(r->zero, m, nothing, _CMP_EQ_OQ);
+        r->below = count_floats_if(r->below, m, least, _CMP_LT_OQ);
+        r->at = count_floats_if(r->at, m, most, _CMP_GE_OQ);
+    }
+    r->zero = widen_counts(r->zero);
+    r->below = widen_counts(r->below);
+    r->at = widen_counts(r->at);
+    return i;
+}
+
+PLUMB_AVX2_INLINE size_t count_doubles(const unsigned char *x, size_t n, double low,
+                                       double high, struct count_registers *r)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        const struct eight v = load_eight(PLUMB_F64, x + 8 * i);
+        count_four(r, v.low, _mm256_set1_pd(low), _mm256_set1_pd(high));
+        count_four(r, v.high, _mm256_set1_pd(low), _mm256_set1_pd(high));
+    }
+    return i;
+}
+
 PLUMB_AVX2_INLINE void count_block(enum plumb_dtype direct, const unsigned char *x, size_t n,
                                    double low, double high, struct plumb_block_counts *counts)
 {
     struct count_registers r = {_mm256_setzero_si256(), _mm256_setzero_si256(),
                                 _mm256_setzero_si256()};
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const struct eight v = load_eight(direct, x + i * direct_size(direct));
-        count_four(&r, v.low, _mm256_set1_pd(low), _mm256_set1_pd(high));
-        count_four(&r, v.high, _mm256_set1_pd(low), _mm256_set1_pd(high));
-    }
+    const size_t i = direct == PLUMB_F64 ? count_doubles(x, n, low, high, &r)
+                                         : count_floats(direct, x, n, low, high, &r);
     plumb_kernel_scalar()->counts(direct, x + i * direct_size(direct), n - i, low, high,
                                   counts);
     const uint64_t zero = fold_counts(r.zero);
@@ -229,34 +271,30 @@ static PLUMB_AVX2 void products(enum plumb_dtype direct, const void *a, const vo
         multiply_block(PLUMB_BF16, a, b, n, b_square, dot);
 }
 
-/* A word times a 64-bit multiplier is two products of 32 bits; the upper one only counts
- * with its low half, so both are summed apart and joined at the end. */
-PLUMB_AVX2_INLINE void multiply_words(__m256i *low, __m256i *high, __m256i words,
-                                      __m256i multipliers)
-{
-    *low = _mm256_add_epi64(*low, _mm256_mul_epu32(words, multipliers));
-    *high =
-        _mm256_add_epi64(*high, _mm256_mul_epu32(words, _mm256_srli_epi64(multipliers, 32)));
-}
-
-static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n, const uint64_t *multipliers)
+/* A word times a 64-bit multiplier: the product with its lower half, eight bytes wide, and the
+ * low half of that with its upper one, for which 32 bits are enough. Words at even and odd places
+ * apart, because a multiplication that gives eight bytes takes every second word. */
+static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n,
+                                       const struct plumb_multipliers *multipliers,
+                                       size_t first)
 {
     const unsigned char *from = words;
-    __m256i low[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
-    __m256i high[2] = {_mm256_setzero_si256(), _mm256_setzero_si256()};
+    __m256i even = _mm256_setzero_si256(), odd = even, high = even;
     size_t i = 0;
     for (; i + 8 <= n; i += 8) {
-        const __m256i *m = (const void *)(multipliers + i);
-        const __m128i *w = (const void *)(from + 4 * i);
-        multiply_words(&low[0], &high[0], _mm256_cvtepu32_epi64(_mm_loadu_si128(w)),
-                       _mm256_loadu_si256(m));
-        multiply_words(&low[1], &high[1], _mm256_cvtepu32_epi64(_mm_loadu_si128(w + 1)),
-                       _mm256_loadu_si256(m + 1));
+        const __m256i w = load_bits(from + 4 * i);
+        const __m256i *low_at = (const void *)(multipliers->low + first + i);
+        const __m256i *high_at = (const void *)(multipliers->high + first + i);
+        const __m256i m = _mm256_loadu_si256(low_at);
+        even = _mm256_add_epi64(even, _mm256_mul_epu32(w, m));
+        odd = _mm256_add_epi64(
+            odd, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_srli_epi64(m, 32)));
+        high = _mm256_add_epi32(high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
     }
-    const uint64_t lows = fold_counts(_mm256_add_epi64(low[0], low[1]));
-    const uint64_t highs = fold_counts(_mm256_add_epi64(high[0], high[1]));
-    return lows + (highs << 32) +
-           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers + i);
+    /* The two halves of each 64 bits of `high` are sums of their own; only 32 bits of the total count. */
+    const uint64_t highs = fold_counts(_mm256_add_epi64(high, _mm256_srli_epi64(high, 32)));
+    return fold_counts(_mm256_add_epi64(even, odd)) + (highs << 32) +
+           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers, first + i);
 }
 
 static const struct plumb_kernel avx2_kernel = {

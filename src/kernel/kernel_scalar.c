@@ -92,14 +92,16 @@ static void ulp(int bits, const void *a, const void *b, size_t n,
     ulp_count_from(bits, a, b, 0, n, result);
 }
 
-static uint64_t fingerprint(const void *words, size_t n, const uint64_t *multipliers)
+static uint64_t fingerprint(const void *words, size_t n,
+                            const struct plumb_multipliers *multipliers, size_t first)
 {
     const unsigned char *bytes = words;
     uint64_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         uint32_t word;
         memcpy(&word, bytes + 4 * i, sizeof word);
-        sum += word * multipliers[i];
+        sum +=
+            word * ((uint64_t)multipliers->high[first + i] << 32 | multipliers->low[first + i]);
     }
     return sum;
 }

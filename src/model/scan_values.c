@@ -16,22 +16,50 @@ static size_t smaller(size_t x, size_t y)
     return x < y ? x : y;
 }
 
+/* One chunk, block by block, so that what the statistics read is near when the fingerprint reads it. */
+static uint64_t summarize_chunk(enum plumb_dtype dtype, const unsigned char *from, size_t at,
+                                size_t count, int wanted, struct plumb_stats_state *stats)
+{
+    const size_t size = plumb_dtype_size(dtype), parts = (size_t)plumb_dtype_parts(dtype);
+    uint64_t fingerprint = 0;
+    plumb_stats_begin(stats);
+    for (size_t done = 0, n; done < count; done += n) {
+        const unsigned char *block = from + (at + done) * size;
+        n = smaller(PLUMB_BLOCK, count - done);
+        if (wanted & PLUMB_SUMMARY_STATS)
+            plumb_stats_add(stats, plumb_dtype_part(dtype), block, n * parts);
+        if (wanted & PLUMB_SUMMARY_FINGERPRINT)
+            fingerprint += plumb_fingerprint_part((at + done) * size, block, n * size);
+    }
+    return fingerprint;
+}
+
 /* In the same chunks as a tensor of that size, so that the bits are the same too. */
-void plumb_values_stats(enum plumb_dtype dtype, const void *values, size_t count,
-                        struct plumb_stats *stats)
+void plumb_values_summarize(enum plumb_dtype dtype, const void *values, size_t count, int parts,
+                            struct plumb_summary *summary)
 {
     const size_t chunk = (size_t)plumb_scan_chunk((int64_t)count);
-    const size_t size = plumb_dtype_size(dtype), parts = (size_t)plumb_dtype_parts(dtype);
-    const unsigned char *from = values;
     struct plumb_stats_state total, part;
+    uint64_t fingerprint = 0;
     plumb_stats_begin(&total);
     for (size_t at = 0, n; at < count; at += n) {
         n = smaller(chunk, count - at);
-        plumb_stats_begin(&part);
-        plumb_stats_add(&part, plumb_dtype_part(dtype), from + at * size, n * parts);
+        fingerprint += summarize_chunk(dtype, values, at, n, parts, &part);
         plumb_stats_merge(&total, &part);
     }
-    plumb_stats_finish(&total, stats);
+    if (parts & PLUMB_SUMMARY_STATS)
+        plumb_stats_finish(&total, &summary->stats);
+    if (parts & PLUMB_SUMMARY_FINGERPRINT)
+        summary->fingerprint =
+            plumb_fingerprint_finish(fingerprint, count * plumb_dtype_size(dtype));
+}
+
+void plumb_values_stats(enum plumb_dtype dtype, const void *values, size_t count,
+                        struct plumb_stats *stats)
+{
+    struct plumb_summary summary;
+    plumb_values_summarize(dtype, values, count, PLUMB_SUMMARY_STATS, &summary);
+    *stats = summary.stats;
 }
 
 uint64_t plumb_values_fingerprint(enum plumb_dtype dtype, const void *values, size_t count)

@@ -37,18 +37,18 @@ static bool is_sound(struct sighting *seen, bool needs_values)
 }
 
 /* The first element that is not finite or, with none, at the type's largest value. */
-static int64_t find_element(const struct sighting *seen, const struct plumb_stats *stats)
+static int64_t find_element(enum plumb_dtype dtype, const void *values, size_t count,
+                            const struct plumb_stats *stats)
 {
     const bool nonfinite = stats->nan || stats->pos_inf || stats->neg_inf;
     if (!nonfinite && !stats->at_max)
         return -1;
-    const enum plumb_dtype dtype = seen->value.dtype;
     const size_t size = plumb_dtype_size(dtype), parts = (size_t)plumb_dtype_parts(dtype);
     const double top = plumb_dtype_max(plumb_dtype_part(dtype));
     double wide[2 * LOOK_ELEMENTS];
-    for (size_t at = 0, n; at < seen->count; at += n) {
-        n = seen->count - at < LOOK_ELEMENTS ? seen->count - at : (size_t)LOOK_ELEMENTS;
-        if (plumb_convert_values(dtype, (const char *)seen->value.data + at * size,
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < LOOK_ELEMENTS ? count - at : (size_t)LOOK_ELEMENTS;
+        if (plumb_convert_values(dtype, (const char *)values + at * size,
                                  parts == 2 ? PLUMB_C128 : PLUMB_F64, wide, n,
                                  PLUMB_ROUND_NEAREST_EVEN, NULL))
             return -1;
@@ -57,6 +57,21 @@ static int64_t find_element(const struct sighting *seen, const struct plumb_stat
                 return (int64_t)(at + i / parts);
     }
     return -1;
+}
+
+void plumb_known_of(enum plumb_dtype dtype, const void *values, size_t count, bool stats,
+                    struct plumb_known *known)
+{
+    struct plumb_summary summary = {.stats = {.count = count}};
+    plumb_values_summarize(dtype, values, count,
+                           PLUMB_SUMMARY_FINGERPRINT | (stats ? PLUMB_SUMMARY_STATS : 0),
+                           &summary);
+    *known = (struct plumb_known){
+        .known = true,
+        .has_stats = stats,
+        .fingerprint = summary.fingerprint,
+        .element = stats ? find_element(dtype, values, count, &summary.stats) : -1,
+        .stats = summary.stats};
 }
 
 static struct plumb_known_stats *known_slot(struct plumb_recorder *recorder,
@@ -103,7 +118,7 @@ static void examine(struct plumb_recorder *recorder, const struct sighting *seen
     if (recorder->save == PLUMB_SAVE_FINGERPRINT || recall(recorder, seen, known))
         return;
     plumb_values_stats(value->dtype, value->data, seen->count, &known->stats);
-    known->element = find_element(seen, &known->stats);
+    known->element = find_element(value->dtype, value->data, seen->count, &known->stats);
     known->has_stats = true;
 }
 

@@ -190,14 +190,17 @@ static void test_fingerprint_blocks(void **unused)
     if (!plumb_kernel_avx2())
         skip();
     unsigned char *end = guarded();
-    uint64_t multipliers[PLUMB_FINGERPRINT_WORDS];
-    for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++)
-        multipliers[i] = next_random() | 1;
+    struct plumb_multipliers multipliers;
+    for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++) {
+        multipliers.low[i] = (uint32_t)next_random() | 1;
+        multipliers.high[i] = (uint32_t)(next_random() >> 32);
+    }
     for (size_t n = 0; n <= PLUMB_FINGERPRINT_WORDS; n++) {
         unsigned char *words = end - 4 * n - n % 3;
         fill(PLUMB_U32, words, NULL, n, ANY_BITS);
-        assert_true(plumb_kernel_scalar()->fingerprint(words, n, multipliers) ==
-                    plumb_kernel_avx2()->fingerprint(words, n, multipliers));
+        const size_t first = next_random() % (PLUMB_FINGERPRINT_WORDS - n + 1);
+        assert_true(plumb_kernel_scalar()->fingerprint(words, n, &multipliers, first) ==
+                    plumb_kernel_avx2()->fingerprint(words, n, &multipliers, first));
     }
 }
 
