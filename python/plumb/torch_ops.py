@@ -4,9 +4,12 @@ This file only chooses the route, hands over the table of operators and names mo
 `record-function` is torch's own record callback, found and tried out when the recorder opens; where that
 does not succeed a dispatch mode does the same more slowly. The run's configuration says which it was.
 """
+import os
+
 import torch
 from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
+from torch.utils import _python_dispatch
 
 from . import _plumb
 from .capture import guarded
@@ -60,6 +63,8 @@ def counts(schema):
 
 def find_fast_route():
     """None if torch's record callbacks can be used here, else why not."""
+    if os.environ.get("PLUMB_OP_ROUTE") == "dispatch-mode":
+        return "PLUMB_OP_ROUTE says so"
     missing = _plumb.ops_load()
     if missing:
         return f"this torch has no {missing}"
@@ -96,6 +101,24 @@ def find_sequence_number():
             _plumb.ops_probe_expect(-1, 0)
 
 
+class Mode(_plumb.DispatchBase, _python_dispatch.TorchDispatchMode):
+    """The slower route; its handler is in C."""
+
+    supports_higher_order_operators = True
+
+    @classmethod
+    def ignore_compile_internals(cls):
+        return True  # else torch.compile runs everything uncompiled while the mode is on
+
+
+def make_mode():
+    autograd = torch._C._autograd
+    _plumb.dispatch_functions(getattr(autograd, "_get_sequence_nr", None),
+                              getattr(torch._C, "_current_autograd_node", None),
+                              getattr(torch._C, "_current_graph_task_id", None))
+    return Mode()
+
+
 class Operators:
     """A listener of the session."""
 
@@ -105,12 +128,15 @@ class Operators:
         self.on = False
         self.hooks = []
         self.first = None
+        self.mode = None  # of the slower route
 
     def install(self):
         # Hooks of optimizers stay: they must not change while torch walks through them.
-        torch_optimizer.register_optimizer_step_pre_hook(self.before_update)
-        torch_optimizer.register_optimizer_step_post_hook(self.after_update)
+        keep = self.session.on_close
+        keep(torch_optimizer.register_optimizer_step_pre_hook(self.before_update).remove)
+        keep(torch_optimizer.register_optimizer_step_post_hook(self.after_update).remove)
         self.first = torch_module.register_module_forward_pre_hook(self.forward_begins)
+        keep(self.first.remove)
         self.session.listen(self)
 
     # -- told by the session ----------------------------------------------------------------------
@@ -121,6 +147,7 @@ class Operators:
         why = find_fast_route()
         session.config("capture.route", "dispatch-mode" if why else "record-function")
         if why:
+            self.mode = make_mode()
             session.config("capture.route_reason", why)
         _plumb.ops_open(session.recorder, session.options.ops, session.options.save)
         _plumb.module_resolver(self.resolve)
@@ -151,12 +178,21 @@ class Operators:
             torch_module.register_module_forward_hook(_plumb.module_leave, always_call=True),
         ]
         self.on = True
-        _plumb.ops_start()
+        if self.mode:
+            _plumb.ops_next_step()
+            self.mode.__enter__()
+        else:
+            _plumb.ops_start()
 
     def stop(self):
         if self.on:
+            if self.mode and _python_dispatch._get_current_dispatch_mode() is not self.mode:
+                return  # another mode lies above, inside of which this one cannot end
             self.on = False
-            _plumb.ops_stop()
+            if self.mode:
+                self.mode.__exit__(None, None, None)
+            else:
+                _plumb.ops_stop()
             for hook in self.hooks:
                 hook.remove()
 

@@ -1,8 +1,6 @@
 /* op_tensor.c - see op_tensor.h. */
 #include "op_tensor.h"
 
-#include "tensor_view.h"
-
 static const struct {
     int32_t scalar_type;
     enum plumb_dtype dtype;
@@ -43,6 +41,23 @@ void plumb_op_tensor_settle(struct plumb_op_tensor *tensor)
         tensor->order =
             !shared && span == tensor->count ? PLUMB_ORDER_PERMUTED : PLUMB_ORDER_SCATTERED;
     tensor->end = (uintptr_t)tensor->data + (uintptr_t)((span > 0 ? span : 1) * size);
+}
+
+bool plumb_op_tensor_from_view(const struct plumb_view *view, struct plumb_op_tensor *tensor)
+{
+    if (!view->count)
+        return false;
+    *tensor = (struct plumb_op_tensor){
+        .data = view->data,
+        .count = view->count,
+        .dtype = view->dtype,
+        .rank = view->rank,
+        .shape = view->shape,
+        .strides = view->strides,
+        .storage = (uintptr_t)view->data,
+    };
+    plumb_op_tensor_settle(tensor);
+    return true;
 }
 
 /* What can be asked of any tensor without making torch throw. */

@@ -6,6 +6,7 @@
 
 #include "plumb.h"
 
+#include "tensor_view.h"
 #include "torch_symbols.h"
 
 enum plumb_op_order {
@@ -36,6 +37,9 @@ enum plumb_op_look {
 enum plumb_op_look plumb_op_tensor_of(const struct plumb_torch_symbols *torch,
                                       plumb_torch_tensor handle,
                                       struct plumb_op_tensor *tensor);
+/* Of a view, which it borrows from; false: no elements. Its storage is taken to begin with it, which at
+ * worst costs a look at values that are known. */
+bool plumb_op_tensor_from_view(const struct plumb_view *view, struct plumb_op_tensor *tensor);
 /* Fills `order`, `end` of a tensor whose other fields are set. */
 void plumb_op_tensor_settle(struct plumb_op_tensor *tensor);
 /* Of c10::ScalarType; false: not one that Plumb has. */

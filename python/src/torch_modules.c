@@ -61,6 +61,11 @@ uint32_t plumb_module_that_made(int64_t sequence)
     return atomic_load_explicit(&made[at].module, memory_order_relaxed);
 }
 
+bool plumb_module_is_known(int64_t sequence)
+{
+    return atomic_load(&made[(size_t)sequence & (SEQUENCES - 1)].sequence) == sequence + 1;
+}
+
 uint32_t plumb_module_number(const char *path)
 {
     const unsigned count = atomic_load(&path_count);

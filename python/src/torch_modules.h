@@ -22,6 +22,7 @@ uint32_t plumb_module_current(void);
 int plumb_module_depth(void);
 void plumb_module_made(int64_t sequence, uint32_t module);
 uint32_t plumb_module_that_made(int64_t sequence);
+bool plumb_module_is_known(int64_t sequence);
 
 /* Hooks of torch.nn.modules.module: (module, arguments) and (module, arguments, result). */
 PyObject *plumb_module_enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count);

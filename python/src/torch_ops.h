@@ -13,9 +13,6 @@
 
 #include "plumb.h"
 
-/* Adds the functions of this group to the extension module; false with an exception. */
-bool plumb_torch_ops_add(PyObject *module);
-
 /* ---- op_records.c ---- */
 
 /* What is recorded, from now on. `pattern` selects operators by label or name; NULL: all. */

@@ -1,4 +1,5 @@
 /* torch_ops_functions.c - what Python calls to record operators; plumb/torch_ops.py has the order. */
+#include "parts.h"
 #include "torch_ops.h"
 
 #include "recorder_type.h"
@@ -106,24 +107,6 @@ static PyObject *optimizer_runs(PyObject *self, PyObject *flag)
     Py_RETURN_NONE;
 }
 
-/* A tensor that Python holds. Its storage is taken to begin with it, which at worst costs a scan. */
-static bool tensor_of(PyObject *object, struct plumb_view *view, struct plumb_op_tensor *tensor)
-{
-    if (plumb_view_of(object, view) != PLUMB_VIEW_READY || !view->count)
-        return false;
-    *tensor = (struct plumb_op_tensor){
-        .data = view->data,
-        .count = view->count,
-        .dtype = view->dtype,
-        .rank = view->rank,
-        .shape = view->shape,
-        .strides = view->strides,
-        .storage = (uintptr_t)view->data,
-    };
-    plumb_op_tensor_settle(tensor);
-    return true;
-}
-
 /* (module path, class, slot, tensor) */
 static void record_gradient(PyObject *item)
 {
@@ -135,7 +118,8 @@ static void record_gradient(PyObject *item)
         PyErr_Clear();
         return;
     }
-    if (tensor_of(object, &view, &tensor))
+    if (plumb_view_of(object, &view) == PLUMB_VIEW_READY &&
+        plumb_op_tensor_from_view(&view, &tensor))
         plumb_op_record_at(plumb_module_number(module), PLUMB_PHASE_BACKWARD, kind, slot,
                            &tensor);
     plumb_view_release(&view);

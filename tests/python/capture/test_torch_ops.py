@@ -1,0 +1,223 @@
+"""Level `op`: which operators are seen by which route, and whether what is recorded is what was there."""
+import collections
+import os
+import shutil
+import unittest
+
+import numpy
+import torch
+import torch.nn.functional as F
+from torch import nn
+from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from capture_case import CaptureTest
+
+from plumb import _plumb
+
+# What a dispatch mode changes by being there: the engine adds gradients out of place, reshape chooses another view,
+# and torch calls its own detach. torch.tensor() makes its memory where no mode looks; profiler marks have no tensors.
+SAME = {"aten::add_.Tensor": "aten::add.Tensor", "aten::_reshape_alias": "aten::view"}
+NOT_COMPARED = ("aten::detach", "aten::empty.memory_format", "profiler::")
+
+
+class Names(TorchDispatchMode):
+    def __init__(self):
+        super().__init__()
+        self.seen = collections.Counter()
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        schema = function._schema
+        self.seen[f"{schema.name}.{schema.overload_name}".rstrip(".")] += 1
+        return function(*arguments, **(keywords or {}))
+
+
+def comparable(seen):
+    result = collections.Counter()
+    for name, count in seen.items():
+        if not name.startswith(NOT_COMPARED):
+            result[SAME.get(name, name)] += count
+    return result
+
+
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.tokens = nn.Embedding(11, 8)
+        self.norm = nn.LayerNorm(8)
+        self.qkv = nn.Linear(8, 24)
+        self.head = nn.Linear(8, 11)
+
+    def forward(self, x, y):
+        h = self.tokens(x)
+        q, k, v = self.qkv(self.norm(h)).chunk(3, -1)
+        a = torch.softmax((q @ k.transpose(1, 2)).masked_fill(torch.ones(5, 5).triu(1).bool(), float("-inf")), -1)
+        h = h + F.dropout(a @ v, 0.1)
+        return F.cross_entropy(self.head(h).flatten(0, 1), y.flatten())
+
+
+class Convolutions(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.body = nn.Sequential(nn.Conv2d(1, 3, 3, padding=1, bias=False), nn.BatchNorm2d(3), nn.ReLU(inplace=True),
+                                  nn.Conv2d(3, 4, 3, stride=2))
+        self.head = nn.Linear(4, 3)
+
+    def forward(self, x, y):
+        return F.cross_entropy(self.head(self.body(x).mean((2, 3))), y)
+
+
+class Perceptron(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.net = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
+
+    def forward(self, x, y):
+        return F.mse_loss(self.net(x), y)
+
+
+def training(kind, **options):
+    torch.manual_seed(3)
+    model = kind()
+    chance = torch.Generator().manual_seed(4)
+    if kind is Attention:
+        x, y = (torch.randint(11, (2, 5), generator=chance) for _ in range(2))
+    elif kind is Convolutions:
+        x, y = torch.randn(4, 1, 8, 8, generator=chance), torch.randint(3, (4,), generator=chance)
+    else:
+        x, y = torch.randn(2, 3, 6, generator=chance), torch.randn(2, 3, 3, generator=chance)
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-2, **options)
+
+    def step():
+        optimizer.zero_grad()
+        loss = model(x, y)
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss.item()
+
+    return model, step
+
+
+class Operators(CaptureTest):
+    def route(self, name):
+        os.environ["PLUMB_OP_ROUTE"] = name
+        self.addCleanup(os.environ.pop, "PLUMB_OP_ROUTE", None)
+
+    def seen_by_plumb(self, kind, **options):
+        _, step = training(kind, **options)
+        step()
+        with self.attached(level="op", steps="1"):
+            step()
+            _plumb.ops_seen()
+            step()
+            seen = _plumb.ops_seen()
+        return seen
+
+    def test_the_operators_are_those_that_a_dispatch_mode_sees(self):
+        for kind in (Attention, Convolutions, Perceptron):
+            for options in ({"foreach": False}, {"foreach": True}, {"fused": True}):
+                with self.subTest(kind=kind.__name__, **options):
+                    _, step = training(kind, **options)
+                    step(), step()
+                    with Names() as names:
+                        step()
+                    seen = self.seen_by_plumb(kind, **options)
+                    ours, theirs = comparable(seen), comparable(names.seen)
+                    self.assertEqual({name: (ours[name], theirs[name]) for name in ours.keys() | theirs.keys()
+                                      if ours[name] != theirs[name]}, {})
+                    self.assertGreater(sum(seen.values()), 20)
+                shutil.rmtree(self.path("run"), ignore_errors=True)
+
+    def assert_values(self, route, save="tensors"):
+        self.route(route)
+        for kind in (Attention, Convolutions, Perceptron):
+            with self.subTest(kind=kind.__name__, route=route):
+                plain, step = training(kind)
+                losses = [step() for _ in range(3)]
+                model, step = training(kind)
+                gradients = {}
+
+                def look(optimizer, arguments, keywords):
+                    gradients.update((name, p.grad.clone()) for name, p in model.named_parameters())
+
+                with self.attached(level="op", save=save, steps="0-1") as result:
+                    again = [step()]
+                    hook = register_optimizer_step_pre_hook(look)
+                    again.append(step())
+                    hook.remove()
+                    again.append(step())
+                self.assertEqual(again, losses)
+                for a, b in zip(plain.parameters(), model.parameters()):
+                    self.assertTrue(torch.equal(a, b))
+                self.assert_gradients(gradients)
+                shutil.rmtree(self.path("run"), ignore_errors=True)
+
+    def assert_gradients(self, gradients):
+        saved = numpy.load(self.path("run", "rank0000", "step000001.npz"))
+        found = {key: saved[key] for key in saved.files if "/grad:" in key}
+        for name, gradient in gradients.items():
+            module, _, own = name.rpartition(".")
+            keys = [key for key in found if key.startswith(module + ".") and key.endswith(f"/backward/grad:{own}")]
+            self.assertEqual(len(keys), 1, (name, sorted(found)))
+            self.assertEqual(found[keys[0]].tobytes(), gradient.contiguous().numpy().tobytes(), name)
+
+    def test_gradients_are_what_the_optimizer_gets(self):
+        self.assert_values("record-function")
+
+    def test_the_dispatch_mode_records_the_same(self):
+        self.assert_values("dispatch-mode")
+
+    def test_saved_values_are_torch_s_to_the_bit(self):
+        weight = nn.Parameter(torch.randn(6, 4))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        kept = {}
+        with self.attached(level="op", save="tensors", steps="0"):
+            module = nn.Linear(4, 6, dtype=torch.bfloat16)
+            x = torch.randn(5, 8, dtype=torch.bfloat16)[:, ::2]
+            out = module(x)
+            kept["addmm/forward/output0"] = out.detach().view(torch.int16).numpy().tobytes()
+            kept["addmm/forward/input1"] = x.contiguous().view(torch.int16).numpy().tobytes()
+            ((weight @ weight.t()).sum() + out.float().sum()).backward()
+            optimizer.step()
+        saved = numpy.load(self.path("run", "rank0000", "step000000.npz"))
+        self.assertEqual({key: saved[key].tobytes() for key in kept if key in saved.files}, kept)
+
+    def test_only_what_was_asked_for(self):
+        _, step = training(Perceptron)
+        with self.attached(level="op", save="tensors", ops="*.addmm") as result:
+            step()
+        saved = numpy.load(self.path("run", "rank0000", "step000000.npz"))
+        self.assertEqual({key.split("/")[0].split("#")[0] for key in saved.files}, {"net.0.addmm", "net.2.addmm"})
+
+    def test_modules_that_are_computed_again_say_so(self):
+        from torch.utils.checkpoint import checkpoint
+        torch.manual_seed(0)
+        first, second = nn.Sequential(nn.Linear(4, 4), nn.Tanh()), nn.Linear(4, 1)
+        model = nn.Sequential(first, second)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        with self.attached(level="op", save="tensors", steps="0"):
+            loss = second(checkpoint(first, torch.randn(3, 4), use_reentrant=False)).sum()
+            loss.backward()
+            optimizer.step()
+        saved = numpy.load(self.path("run", "rank0000", "step000000.npz"))
+        again = [key for key in saved.files if ".recompute" in key]
+        self.assertIn("0.0.addmm.recompute/backward/output0", again)
+        self.assertNotIn("0.0.addmm#1/forward/output0", saved.files)
+
+    def test_tensors_that_cannot_be_read_are_passed_over(self):
+        weight = nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        with self.attached(level="op"):
+            for _ in range(2):
+                torch.eye(3).to_sparse().to_dense()
+                torch.ones(3, device="meta") + 1
+                torch.func.grad(lambda w: (w * w).sum())(torch.ones(3))
+                torch.vmap(torch.sin)(torch.ones(2, 2))
+                torch.zeros(0) + 1
+                (weight * 2).sum().backward()
+                optimizer.step()
+
+
+if __name__ == "__main__":
+    unittest.main()
