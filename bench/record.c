@@ -2,20 +2,36 @@
  * record.c - what recording costs, and how fast a run opens.
  *
  *     record values DIR    tensor values written a second, through the recorder's thread
- *     record rows DIR      statistics of small tensors: calls a second
+ *     record rows DIR      processor time of an op with three tensors of 16 elements, and of a series
  *     record make DIR      a run of 10,000 steps x 500 tensor records
  *     record open DIR      opens it: milliseconds and peak memory
+ *     record lab DIR       the lab's gpt, recorded and not: ratios of processor and wall time
  *
  * Prints one line "what number unit" a measurement; bench/record.sh compares them with dd.
  */
 #include "plumb.h"
 
+#include <fcntl.h>
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
 
-enum { STEPS = 10000, RECORDS = 500, VALUES = 4 << 20, TENSORS = 128, CALLS = 200000 };
+enum {
+    STEPS = 10000,
+    RECORDS = 500,
+    VALUES = 4 << 20,
+    TENSORS = 128,
+    CALLS = 200000,
+    OP_TENSORS = 3,
+    STEP_OPS = 500,
+    LAB_ROUNDS = 21,
+};
+#define LAB_STEPS "60"
 
 static double seconds_since(int64_t begin)
 {
@@ -70,20 +86,51 @@ static void bench_values(const char *path)
     free(values);
 }
 
+static double thread_seconds(void)
+{
+    struct timespec now;
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+/* What a caller does once for every op of a step; `known` NULL: the tensors change. */
+static void record_op(struct plumb_recorder *recorder, struct plumb_place *place,
+                      const float *values, struct plumb_known *known)
+{
+    static const char *const slots[OP_TENSORS] = {"input0", "param:weight", "output0"};
+    const int64_t shape[] = {4, 4};
+    plumb_record_enter_place(recorder, place, PLUMB_CALL_COUNTED);
+    for (int i = 0; i < OP_TENSORS; i++)
+        if (known)
+            plumb_record_known(recorder, slots[i], PLUMB_F32, 2, shape, values, known);
+        else
+            plumb_record_tensor(recorder, slots[i], PLUMB_F32, 2, shape, values);
+    plumb_record_leave(recorder);
+}
+
+/* Processor time of the recording thread: what the training pays. */
 static void bench_rows(const char *path)
 {
-    const int64_t shape[] = {64};
-    float values[64] = {1, 2, 3};
+    const float values[16] = {1, 2, 3};
+    struct plumb_known known = {.known = false};
     struct plumb_recorder *recorder =
         open_recorder((struct plumb_recorder_options){.wait_when_full = true}, path);
-    const int64_t begin = plumb_record_now();
-    for (int i = 0; i < CALLS; i++)
-        plumb_record_tensor(recorder, "output0", PLUMB_F32, 1, shape, values);
-    (void)printf("tensor-of-64 %.0f ns\n", seconds_since(begin) / CALLS * 1e9);
-    const int64_t middle = plumb_record_now();
+    struct plumb_place *place =
+        plumb_record_place(recorder, PLUMB_PHASE_FORWARD, "layers.0.mlp", "linear");
+    for (int round = 0; round < 2; round++) {
+        const double begin = thread_seconds();
+        for (int i = 0; i < CALLS; i++) {
+            if (i % STEP_OPS == 0)
+                plumb_record_step_begin(recorder, i / STEP_OPS);
+            record_op(recorder, place, values, round ? &known : NULL);
+        }
+        (void)printf("%s %.0f ns\n", round ? "op-known" : "op",
+                     (thread_seconds() - begin) / CALLS * 1e9);
+    }
+    const double begin = thread_seconds();
     for (int i = 0; i < CALLS; i++)
         plumb_record_series(recorder, "loss", i, 1.0);
-    (void)printf("series %.0f ns\n", seconds_since(middle) / CALLS * 1e9);
+    (void)printf("series %.0f ns\n", (thread_seconds() - begin) / CALLS * 1e9);
     close_recorder(recorder);
 }
 
@@ -121,6 +168,89 @@ static void bench_open(const char *path)
     plumb_run_close(run);
 }
 
+/* ---- the lab, with and without ------------------------------------------------------------ */
+
+struct cost {
+    double wall, processor;
+};
+
+static int remove_entry(const char *path, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)info;
+    (void)kind;
+    (void)place;
+    return remove(path);
+}
+
+static double seconds_of(struct timeval time)
+{
+    return (double)time.tv_sec + (double)time.tv_usec * 1e-6;
+}
+
+/* Writes that wait in the page cache of one run would be paid for by the next. */
+static struct cost run_lab(const char *level, const char *path)
+{
+    const char *arguments[] = {"build/lab", "train",  "--net", "gpt",     "--steps",
+                               LAB_STEPS,   "--seed", "1",     "--level", level,
+                               "--out",     path,     NULL};
+    if (!level)
+        arguments[8] = NULL;
+    (void)nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    const int64_t begin = plumb_record_now();
+    const pid_t child = fork();
+    if (child == 0) {
+        const int nowhere = open("/dev/null", O_WRONLY);
+        (void)dup2(nowhere, STDOUT_FILENO);
+        (void)execv(arguments[0], (char *const *)(uintptr_t)arguments);
+        _exit(127);
+    }
+    int status = 0;
+    struct rusage usage;
+    if (child < 0 || wait4(child, &status, 0, &usage) != child || status != 0) {
+        (void)fprintf(stderr, "build/lab failed\n");
+        exit(2);
+    }
+    return (struct cost){seconds_since(begin),
+                         seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime)};
+}
+
+static int order_doubles(const void *one, const void *two)
+{
+    const double a = *(const double *)one, b = *(const double *)two;
+    return a < b ? -1 : a > b;
+}
+
+static double median(double *values)
+{
+    qsort(values, LAB_ROUNDS, sizeof *values, order_doubles);
+    return values[LAB_ROUNDS / 2];
+}
+
+/* Pairs of runs side by side, in turns the one and the other first: what else the machine does
+ * hits both, and the median leaves out the pairs where it did not. */
+static void bench_lab(const char *path)
+{
+    static const char *const levels[] = {"watch", "op"};
+    for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+        double wall[LAB_ROUNDS], processor[LAB_ROUNDS];
+        for (int round = 0; round < LAB_ROUNDS; round++) {
+            struct cost plain, recorded;
+            if (round % 2 == 0)
+                plain = run_lab(NULL, path);
+            recorded = run_lab(levels[i], path);
+            if (round % 2 == 1)
+                plain = run_lab(NULL, path);
+            wall[round] = recorded.wall / plain.wall;
+            processor[round] = recorded.processor / plain.processor;
+        }
+        (void)printf("%s-wall %.3f times\n", levels[i], median(wall));
+        (void)printf("%s-processor %.3f times\n", levels[i], median(processor));
+        (void)printf("%s-least %.3f times\n", levels[i], processor[0]);
+        (void)printf("%s-most %.3f times\n", levels[i], processor[LAB_ROUNDS - 1]);
+        (void)fflush(stdout);
+    }
+}
+
 int main(int argc, char **argv)
 {
     static const struct {
@@ -129,12 +259,13 @@ int main(int argc, char **argv)
     } benches[] = {{"values", bench_values},
                    {"rows", bench_rows},
                    {"make", make_long_run},
-                   {"open", bench_open}};
+                   {"open", bench_open},
+                   {"lab", bench_lab}};
     for (size_t i = 0; argc == 3 && i < sizeof benches / sizeof *benches; i++)
         if (strcmp(argv[1], benches[i].name) == 0) {
             benches[i].run(argv[2]);
             return 0;
         }
-    (void)fprintf(stderr, "usage: record values|rows|make|open DIR\n");
+    (void)fprintf(stderr, "usage: record values|rows|make|open|lab DIR\n");
     return 2;
 }

@@ -32,7 +32,9 @@ values=$("$bench" values "$place/values" | figure values)
 rm -rf "$place/values"
 check "$values >= 1 || $values >= 0.5 * $dd_rate" \
     "tensor values $values GB/s (dd $dd_rate; at least 1 GB/s, or half of dd on a slower disk)"
-"$bench" rows "$place/rows" | sed 's/^/        /'
+rows=$("$bench" rows "$place/rows")
+check "$(figure op <<<"$rows") < 3000" \
+    "an op with three tensors of 16: $(figure op <<<"$rows") ns, $(figure op-known <<<"$rows") if they are known (below 3000); a point of a series: $(figure series <<<"$rows") ns"
 rm -rf "$place/rows"
 
 "$bench" make "$place/long"
@@ -41,24 +43,13 @@ check "$(figure open <<<"$opened") < 200" "a run of $(figure records <<<"$opened
 check "$(figure peak <<<"$opened") < 50" "with a peak of $(figure peak <<<"$opened") MiB (below 50)"
 rm -rf "$place/long"
 
-# Processor time, the writer's thread included: wall time tells more about who else is busy. Rounds
-# are interleaved; the least of each is what the program needs when it is not disturbed.
-least() { sort -n | head -n 1; }
-TIMEFORMAT='%U %S'
-for _ in 1 2 3 4 5; do
-    for level in none watch op; do
-        out=()
-        [ "$level" = none ] || out=(--level "$level" --out "$place/$level")
-        rm -rf "$place/$level"
-        { time build/lab train --net gpt --steps 150 --seed 1 "${out[@]}" >/dev/null; } \
-            2>>"$place/$level.times"
-    done
-done
-seconds() { awk '{ print $1 + $2 }' "$place/$1.times" | least; }
-none=$(seconds none)
+# Medians of pairs of runs, interleaved: processor time, the writer's thread included, is what counts;
+# wall time and how far the pairs lie apart are shown beside it.
+costs=$("$bench" lab "$place/lab")
+of() { figure "$1" <<<"$costs"; }
 for pair in watch:1.01 op:1.05; do
     level=${pair%:*}
-    ratio=$(awk "BEGIN { printf \"%.3f\", $(seconds "$level") / $none }")
-    check "$ratio <= ${pair#*:}" "the lab's gpt, level $level: $ratio times the processor time (at most ${pair#*:})"
+    check "$(of "$level-processor") <= ${pair#*:}" \
+        "the lab's gpt, level $level: $(of "$level-processor") times the processor time (at most ${pair#*:}; pairs $(of "$level-least") to $(of "$level-most")), $(of "$level-wall") times the wall time"
 done
 exit $failed

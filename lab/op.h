@@ -18,6 +18,13 @@
 
 enum { LAB_NAME = 64, LAB_DIMENSIONS = 4, LAB_INPUTS = 2, LAB_PARAMETERS = 2 };
 
+/* What the recorder found out about values when an operator had written them: the operators that
+ * read them need not be asked again. See recording.c. */
+struct lab_recorded {
+    struct plumb_known known;
+    enum plumb_dtype dtype; /* as what they were recorded */
+};
+
 struct lab_tensor {
     char name[LAB_NAME];
     int rank;
@@ -25,6 +32,7 @@ struct lab_tensor {
     size_t count;
     real *value;
     real *grad;
+    struct lab_recorded recorded_value, recorded_grad;
 };
 
 struct lab_parameter {
@@ -75,7 +83,8 @@ struct lab_node {
     real attribute; /* probability, factor, epsilon: see the operator */
     real momentum;
     int heads;
-    bool flag; /* see the operator */
+    bool flag;                    /* see the operator */
+    struct plumb_place *place[2]; /* the recorder's, by enum lab_phase; NULL: not looked up */
 };
 
 #define LAB_OP(name) extern const struct lab_op lab_op_##name;

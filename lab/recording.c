@@ -3,6 +3,7 @@
  */
 #include "recording.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,8 +14,9 @@
 struct lab_recording {
     struct plumb_recorder *recorder;
     int64_t sequence; /* of collectives */
-    enum plumb_dtype dtype;
+    bool saves_values;
     bool told;
+    int memory; /* /proc/self/statm, or -1 */
 };
 
 int64_t lab_recording_now(void)
@@ -88,22 +90,23 @@ struct lab_recording *lab_recording_open(const struct lab_recording_options *opt
     char command[128];
     snprintf(command, sizeof command, "lab train --net %s --steps %d --seed %llu --ranks %d",
              plan->kind->name, plan->steps, (unsigned long long)plan->seed, plan->ranks);
-    struct plumb_recorder_options open = {.path = options->path,
-                                          .rank = rank,
-                                          .world_size = plan->ranks,
-                                          .framework = "lab",
-                                          .command_line = command,
-                                          .level = options->level,
-                                          .save = options->save,
-                                          .steps = options->steps};
+    struct plumb_recorder_options request = {.path = options->path,
+                                             .rank = rank,
+                                             .world_size = plan->ranks,
+                                             .framework = "lab",
+                                             .command_line = command,
+                                             .level = options->level,
+                                             .save = options->save,
+                                             .steps = options->steps};
     struct lab_recording *recording = lab_allocate(1, sizeof *recording);
-    if (plumb_recorder_open(&open, &recording->recorder, &error)) {
+    if (plumb_recorder_open(&request, &recording->recorder, &error)) {
         fprintf(stderr, "lab: not recorded: %s\n", error.message);
         free(recording);
         return NULL;
     }
     const struct lab_settings *settings = lab_plan_at(plan, 0, rank);
-    recording->dtype = settings->numeric.precision.compute;
+    recording->saves_values = options->save == PLUMB_SAVE_TENSORS;
+    recording->memory = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     write_configuration(recording, plan, settings);
     return recording;
 }
@@ -116,6 +119,8 @@ void lab_recording_close(struct lab_recording *recording)
     tell(recording);
     if (plumb_recorder_close(recording->recorder, NULL, &error) && !recording->told)
         fprintf(stderr, "lab: %s\n", error.message);
+    if (recording->memory >= 0)
+        close(recording->memory);
     free(recording);
 }
 
@@ -125,20 +130,15 @@ void lab_recording_step_begin(struct lab_recording *recording, int64_t step)
         plumb_record_step_begin(recording->recorder, step);
 }
 
-static double resident_bytes(void)
+static double resident_bytes(const struct lab_recording *recording)
 {
-    unsigned long long pages[2] = {0, 0};
-    FILE *file = fopen("/proc/self/statm", "r");
-    if (!file)
+    char text[128];
+    const ssize_t size = pread(recording->memory, text, sizeof text - 1, 0);
+    if (size <= 0)
         return 0;
-    for (int i = 0, c; i < 2 && (c = fgetc(file)) != EOF;) {
-        if (c >= '0' && c <= '9')
-            pages[i] = pages[i] * 10 + (unsigned long long)(c - '0');
-        else
-            i++;
-    }
-    fclose(file);
-    return (double)pages[1] * (double)sysconf(_SC_PAGESIZE);
+    text[size] = '\0';
+    const char *second = strchr(text, ' '); /* all pages, resident ones, ... */
+    return second ? strtod(second, NULL) * (double)sysconf(_SC_PAGESIZE) : 0;
 }
 
 void lab_recording_step_end(struct lab_recording *recording)
@@ -147,7 +147,7 @@ void lab_recording_step_end(struct lab_recording *recording)
         return;
     if (plumb_record_wants_spans(recording->recorder))
         plumb_record_counter(recording->recorder, "memory.resident", plumb_record_now(),
-                             resident_bytes());
+                             resident_bytes(recording));
     plumb_record_step_end(recording->recorder);
     tell(recording);
 }
@@ -183,17 +183,19 @@ void lab_recording_queues(struct lab_recording *recording, struct lab_pipeline *
 
 /* Values as the narrow type they stand for, so that statistics speak of that type. */
 static void record_values(struct lab_recording *recording, const char *slot,
-                          enum plumb_dtype dtype, int rank, const int64_t *shape, size_t count,
-                          const real *values)
+                          enum plumb_dtype dtype, const struct lab_tensor *tensor,
+                          const real *values, struct plumb_known *known)
 {
-    if (lab_precision_is_exact(dtype)) {
-        plumb_record_tensor(recording->recorder, slot, LAB_REAL_DTYPE, rank, shape, values);
+    if (dtype == LAB_REAL_DTYPE || (known->known && !recording->saves_values)) {
+        plumb_record_known(recording->recorder, slot, dtype, tensor->rank, tensor->shape,
+                           dtype == LAB_REAL_DTYPE ? values : NULL, known);
         return;
     }
-    void *narrow = lab_allocate(count, plumb_dtype_size(dtype));
-    (void)plumb_convert_values(LAB_REAL_DTYPE, values, dtype, narrow, count,
+    void *narrow = lab_allocate(tensor->count, plumb_dtype_size(dtype));
+    (void)plumb_convert_values(LAB_REAL_DTYPE, values, dtype, narrow, tensor->count,
                                PLUMB_ROUND_NEAREST_EVEN, NULL);
-    plumb_record_tensor(recording->recorder, slot, dtype, rank, shape, narrow);
+    plumb_record_known(recording->recorder, slot, dtype, tensor->rank, tensor->shape, narrow,
+                       known);
     free(narrow);
 }
 
@@ -217,11 +219,9 @@ void lab_recording_batch(struct lab_recording *recording, const struct lab_net_k
     plumb_record_leave(recording->recorder);
 }
 
-void lab_recording_enter(struct lab_recording *recording, const struct lab_node *node,
-                         enum lab_phase phase)
+static struct plumb_place *find_place(struct lab_recording *recording,
+                                      const struct lab_node *node, enum lab_phase phase)
 {
-    if (!recording)
-        return;
     /* "layers.0.linear" is the operator linear of the module layers.0 */
     char module[LAB_NAME];
     size_t path = strlen(node->path), name = strlen(node->op->name);
@@ -229,46 +229,90 @@ void lab_recording_enter(struct lab_recording *recording, const struct lab_node 
                    strcmp(node->path + path - name, node->op->name) == 0;
     snprintf(module, sizeof module, "%.*s", (int)(repeats ? path - name - 1 : path),
              node->path);
-    plumb_record_enter(recording->recorder,
-                       phase == LAB_FORWARD ? PLUMB_PHASE_FORWARD : PLUMB_PHASE_BACKWARD,
-                       module, node->op->name, PLUMB_CALL_COUNTED);
+    return plumb_record_place(recording->recorder,
+                              phase == LAB_FORWARD ? PLUMB_PHASE_FORWARD : PLUMB_PHASE_BACKWARD,
+                              module, node->op->name);
 }
 
-static void record_tensor(struct lab_recording *recording, const struct lab_node *node,
-                          const char *slot, const struct lab_tensor *tensor, const real *values)
+void lab_recording_enter(struct lab_recording *recording, struct lab_node *node,
+                         enum lab_phase phase)
 {
-    bool scalar = tensor->rank == 0; /* the loss is never rounded */
-    record_values(recording, slot, scalar ? LAB_REAL_DTYPE : node->precision.compute,
-                  tensor->rank, tensor->shape, tensor->count, values);
+    if (!recording)
+        return;
+    if (!node->place[phase])
+        node->place[phase] = find_place(recording, node, phase);
+    plumb_record_enter_place(recording->recorder, node->place[phase], PLUMB_CALL_COUNTED);
+}
+
+/* The type that a tensor's values stand for; the loss is never rounded. */
+static enum plumb_dtype dtype_of(const struct lab_node *node, const struct lab_tensor *tensor)
+{
+    bool exact = tensor->rank == 0 || lab_precision_is_exact(node->precision.compute);
+    return exact ? LAB_REAL_DTYPE : node->precision.compute;
+}
+
+/* What the operator wrote: its numbers are computed, and kept for the operators that read it. */
+static void record_written(struct lab_recording *recording, const struct lab_node *node,
+                           const char *slot, const struct lab_tensor *tensor,
+                           const real *values, struct lab_recorded *recorded)
+{
+    recorded->known.known = false;
+    recorded->dtype = dtype_of(node, tensor);
+    record_values(recording, slot, recorded->dtype, tensor, values, &recorded->known);
+}
+
+/* What it read, and what nobody wrote since the operator before recorded it. */
+static void record_read(struct lab_recording *recording, const struct lab_node *node,
+                        const char *slot, const struct lab_tensor *tensor, const real *values,
+                        const struct lab_recorded *recorded)
+{
+    struct plumb_known known = recorded->known;
+    enum plumb_dtype dtype = dtype_of(node, tensor);
+    known.known = known.known && recorded->dtype == dtype;
+    record_values(recording, slot, dtype, tensor, values, &known);
+}
+
+static const char *const input_slots[LAB_INPUTS] = {"input0", "input1"};
+static const char *const output_slots[LAB_INPUTS] = {"output0", "output1"};
+static const char *const param_slots[LAB_PARAMETERS] = {"param:weight", "param:bias"};
+static const char *const grad_slots[LAB_PARAMETERS] = {"grad:weight", "grad:bias"};
+
+/* Most often what the last update left, which the recorder finds out by itself. */
+static void record_parameter(struct lab_recording *recording, const struct lab_node *node,
+                             const char *slot, const struct lab_tensor *tensor)
+{
+    static const struct lab_recorded unknown;
+    if (dtype_of(node, tensor) == LAB_REAL_DTYPE)
+        plumb_record_tensor(recording->recorder, slot, LAB_REAL_DTYPE, tensor->rank,
+                            tensor->shape, tensor->value);
+    else
+        record_read(recording, node, slot, tensor, tensor->value, &unknown);
 }
 
 static void record_forward(struct lab_recording *recording, const struct lab_node *node)
 {
-    char slot[24];
-    for (int i = 0; i < LAB_INPUTS && node->in[i]; i++) {
-        snprintf(slot, sizeof slot, "input%d", i);
-        record_tensor(recording, node, slot, node->in[i], node->in[i]->value);
-    }
+    for (int i = 0; i < LAB_INPUTS && node->in[i]; i++)
+        record_read(recording, node, input_slots[i], node->in[i], node->in[i]->value,
+                    &node->in[i]->recorded_value);
     for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
         const struct lab_tensor *tensor = &node->parameter[i]->tensor;
-        record_tensor(recording, node, i == 0 ? "param:weight" : "param:bias", tensor,
-                      tensor->value);
+        record_parameter(recording, node, param_slots[i], tensor);
     }
-    record_tensor(recording, node, "output0", node->out, node->out->value);
+    record_written(recording, node, "output0", node->out, node->out->value,
+                   &node->out->recorded_value);
 }
 
 static void record_backward(struct lab_recording *recording, const struct lab_node *node)
 {
-    char slot[24];
-    record_tensor(recording, node, "input0", node->out, node->out->grad);
-    for (int i = 0; i < LAB_INPUTS && node->in[i]; i++) {
-        snprintf(slot, sizeof slot, "output%d", i);
-        record_tensor(recording, node, slot, node->in[i], node->in[i]->grad);
-    }
+    static const struct lab_recorded unknown;
+    record_read(recording, node, "input0", node->out, node->out->grad,
+                &node->out->recorded_grad);
+    for (int i = 0; i < LAB_INPUTS && node->in[i]; i++)
+        record_written(recording, node, output_slots[i], node->in[i], node->in[i]->grad,
+                       &node->in[i]->recorded_grad);
     for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
         const struct lab_tensor *tensor = &node->parameter[i]->tensor;
-        record_tensor(recording, node, i == 0 ? "grad:weight" : "grad:bias", tensor,
-                      tensor->grad);
+        record_read(recording, node, grad_slots[i], tensor, tensor->grad, &unknown);
     }
 }
 
@@ -323,13 +367,16 @@ void lab_recording_update(struct lab_recording *recording, const struct lab_net 
         struct {
             const char *slot;
             const real *values;
-        } const slots[] = {{"grad", tensor->grad},
-                           {"param", parameter->master},
+        } const slots[] = {{"param", parameter->master},
                            {"moment1", optimizer->moments[i][0]},
                            {"moment2", optimizer->moments[i][1]}};
-        for (size_t k = 0; k < sizeof slots / sizeof slots[0]; k++)
-            plumb_record_tensor(recording->recorder, slots[k].slot, LAB_REAL_DTYPE,
-                                tensor->rank, tensor->shape, slots[k].values);
+        plumb_record_tensor(recording->recorder, "grad", LAB_REAL_DTYPE, tensor->rank,
+                            tensor->shape, tensor->grad);
+        for (size_t k = 0; k < sizeof slots / sizeof slots[0]; k++) {
+            struct plumb_known known = {.known = false}; /* the update has just written them */
+            plumb_record_known(recording->recorder, slots[k].slot, LAB_REAL_DTYPE, tensor->rank,
+                               tensor->shape, slots[k].values, &known);
+        }
         plumb_record_leave(recording->recorder);
     }
 }

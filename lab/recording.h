@@ -33,7 +33,7 @@ void lab_recording_phase(struct lab_recording *recording, const char *name, int6
 void lab_recording_queues(struct lab_recording *recording, struct lab_pipeline *pipeline);
 void lab_recording_batch(struct lab_recording *recording, const struct lab_net_kind *kind,
                          const struct lab_batch *batch);
-void lab_recording_enter(struct lab_recording *recording, const struct lab_node *node,
+void lab_recording_enter(struct lab_recording *recording, struct lab_node *node,
                          enum lab_phase phase);
 void lab_recording_leave(struct lab_recording *recording, const struct lab_node *node,
                          enum lab_phase phase);

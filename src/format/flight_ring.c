@@ -28,14 +28,15 @@ void plumb_flight_store_header(void *to, const struct plumb_flight_header *heade
 /* The number is taken away first and put last: a process killed in between leaves an empty slot. */
 void plumb_flight_store_slot(void *to, const struct plumb_flight_slot *slot)
 {
-    unsigned char bytes[PLUMB_FLIGHT_SLOT] = {0};
+    unsigned char bytes[PLUMB_FLIGHT_SLOT];
     plumb_store_u64(bytes, slot->number);
     plumb_store_u64(bytes + 8, (uint64_t)slot->time_ns);
     plumb_store_u64(bytes + 16, (uint64_t)slot->step);
     bytes[24] = (unsigned char)slot->what;
     bytes[25] = (unsigned char)slot->phase;
     plumb_store_u16(bytes + 26, slot->call);
-    (void)snprintf((char *)bytes + PLUMB_FLIGHT_TEXT, PLUMB_FLIGHT_TEXT_SIZE, "%s", slot->text);
+    plumb_store_u32(bytes + CRC_AT, 0);
+    memcpy(bytes + PLUMB_FLIGHT_TEXT, slot->text, PLUMB_FLIGHT_TEXT_SIZE);
     plumb_store_u32(bytes + CRC_AT, plumb_crc32(0, bytes, sizeof bytes));
     __atomic_store_n((uint64_t *)to, 0, __ATOMIC_RELEASE);
     memcpy((unsigned char *)to + 8, bytes + 8, sizeof bytes - 8);

@@ -55,7 +55,7 @@ struct plumb_flight_slot {
     enum plumb_flight_what what;
     enum plumb_phase phase;
     uint16_t call;
-    char text[PLUMB_FLIGHT_TEXT_SIZE];
+    char text[PLUMB_FLIGHT_TEXT_SIZE]; /* 0 from its end on */
 };
 
 struct plumb_flight_header {

@@ -137,10 +137,10 @@ struct plumb_block_header {
 
 extern const char plumb_block_magic[8];
 
-/* Appends a whole block; sizes, crcs and rows are filled in. `columns[i]` holds `rows` elements of
- * the layout's column i. */
+/* Appends a whole block; sizes and crcs are filled in. `rows` are `header.rows` structs of the
+ * kind. */
 void plumb_block_write(struct plumb_buffer *to, struct plumb_block_header header,
-                       const void *const *columns, const char *text, size_t text_size);
+                       const void *rows, const char *text, size_t text_size);
 
 /* False if these PLUMB_BLOCK_HEADER bytes are not the header of a block. */
 bool plumb_block_header_parse(const void *bytes, struct plumb_block_header *header);

@@ -41,7 +41,7 @@ struct sum_registers {
 PLUMB_AVX2_INLINE void add_half(struct sum_registers *r, int half, __m256d x, __m256d pivot)
 {
     const __m256d d = _mm256_sub_pd(x, pivot);
-    r->sum[half] = _mm256_add_pd(r->sum[half], d);
+    r->sum[half] = add_by_fma(r->sum[half], d);
     r->square[half] = _mm256_fmadd_pd(d, d, r->square[half]);
     r->absolute[half] = add_by_fma(r->absolute[half], magnitude(x));
 }

@@ -5,35 +5,24 @@
 
 #include <string.h>
 
-static size_t columns_size(const struct plumb_block_layout *layout)
-{
-    size_t size = 0;
-    for (size_t i = 0; i < layout->count; i++)
-        size += plumb_column_size(layout->columns[i].type) * PLUMB_BATCH_ROWS;
-    return size;
-}
-
 size_t plumb_batch_cost(unsigned kind)
 {
-    return sizeof(struct plumb_batch) + columns_size(plumb_block_layout(kind));
+    return sizeof(struct plumb_batch) + plumb_block_layout(kind)->row_size * PLUMB_BATCH_ROWS;
 }
 
 struct plumb_batch *plumb_batch_new(unsigned kind)
 {
-    const struct plumb_block_layout *layout = plumb_block_layout(kind);
+    const size_t row_size = plumb_block_layout(kind)->row_size;
     struct plumb_batch *batch = plumb_alloc_array(1, sizeof *batch);
-    unsigned char *memory = plumb_alloc(columns_size(layout));
+    unsigned char *memory = plumb_alloc(row_size * PLUMB_BATCH_ROWS);
     if (!batch || !memory) {
         plumb_free(batch);
         plumb_free(memory);
         return NULL;
     }
     batch->kind = kind;
+    batch->row_size = row_size;
     batch->memory = memory;
-    for (size_t i = 0; i < layout->count; i++) {
-        batch->columns[i] = memory;
-        memory += plumb_column_size(layout->columns[i].type) * PLUMB_BATCH_ROWS;
-    }
     plumb_buffer_init(&batch->text, PLUMB_BLOCK_LARGEST / 2);
     plumb_batch_begin(batch, 0);
     return batch;
@@ -90,13 +79,8 @@ bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *off
 
 void plumb_batch_add(struct plumb_batch *batch, const void *row)
 {
-    const struct plumb_block_layout *layout = plumb_block_layout(batch->kind);
-    for (size_t i = 0; i < layout->count; i++) {
-        const size_t size = plumb_column_size(layout->columns[i].type);
-        memcpy(batch->columns[i] + batch->rows * size,
-               (const char *)row + layout->columns[i].offset, size);
-    }
-    if (layout->has_steps) {
+    memcpy(batch->memory + batch->rows * batch->row_size, row, batch->row_size);
+    if (plumb_block_layout(batch->kind)->has_steps) {
         int64_t step;
         memcpy(&step, row, sizeof step);
         if (batch->rows == 0 || step < batch->first_step)
@@ -116,6 +100,6 @@ void plumb_batch_write(const struct plumb_batch *batch, uint64_t number, int64_t
                                               .last_step = batch->last_step,
                                               .number = number,
                                               .time_ns = time_ns};
-    plumb_block_write(to, header, (const void *const *)batch->columns,
-                      plumb_buffer_string(&batch->text), batch->text.size);
+    plumb_block_write(to, header, batch->memory, plumb_buffer_string(&batch->text),
+                      batch->text.size);
 }

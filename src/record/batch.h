@@ -1,7 +1,8 @@
 /*
  * batch.h - rows of one kind while they are gathered: what becomes a block of the file.
  *
- * Rows are kept as the columns they will be, so that writing is copying.
+ * Rows are kept as the structs they come in: adding one is a copy, and its columns are made by the
+ * writer.
  */
 #ifndef PLUMB_RECORD_BATCH_H
 #define PLUMB_RECORD_BATCH_H
@@ -24,8 +25,8 @@ struct plumb_batch {
     uint64_t serial; /* another one each time it is begun: names the ids given out since */
     uint32_t rows;
     int64_t first_step, last_step;
-    unsigned char *columns[PLUMB_BLOCK_MOST_COLUMNS];
-    unsigned char *memory; /* of the columns */
+    size_t row_size;
+    unsigned char *memory; /* of the rows */
     size_t bytes;          /* all memory, for the recorder's account */
     struct plumb_buffer text;
     struct plumb_table names; /* text -> its offset */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -48,7 +49,8 @@ void plumb_flight_note(struct plumb_flight *flight, enum plumb_flight_what what,
                                      .what = what,
                                      .phase = phase,
                                      .call = call < UINT16_MAX ? (uint16_t)call : UINT16_MAX};
-    (void)snprintf(slot.text, sizeof slot.text, "%s", text);
+    const size_t length = strnlen(text, sizeof slot.text - 1);
+    memcpy(slot.text, text, length);
     const size_t at = (size_t)((slot.number - 1) % flight->slots);
     plumb_flight_store_slot(flight->base + PLUMB_FLIGHT_HEADER + at * PLUMB_FLIGHT_SLOT, &slot);
 }

@@ -106,18 +106,27 @@ static void remember(struct plumb_recorder *recorder, const struct sighting *see
             (struct plumb_known_stats){.dtype = seen->value.dtype, .known = *known};
 }
 
-static void examine(struct plumb_recorder *recorder, const struct sighting *seen,
+/* A caller that does not say what it recorded before records inputs that were outputs: their
+ * fingerprint alone tells which statistics are known. One that does (`once`) has new values, and
+ * both are computed in one pass. */
+static void examine(struct plumb_recorder *recorder, const struct sighting *seen, bool once,
                     struct plumb_known *known)
 {
     const struct plumb_value *value = &seen->value;
-    *known = (struct plumb_known){
-        .known = true,
-        .fingerprint = plumb_values_fingerprint(value->dtype, value->data, seen->count),
-        .element = -1,
-        .stats = {.count = seen->count}};
-    if (recorder->save == PLUMB_SAVE_FINGERPRINT || recall(recorder, seen, known))
-        return;
-    plumb_values_stats(value->dtype, value->data, seen->count, &known->stats);
+    struct plumb_summary summary;
+    *known =
+        (struct plumb_known){.known = true, .element = -1, .stats = {.count = seen->count}};
+    if (once && recorder->save != PLUMB_SAVE_FINGERPRINT) {
+        plumb_values_summarize(value->dtype, value->data, seen->count,
+                               PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_FINGERPRINT, &summary);
+        known->fingerprint = summary.fingerprint;
+        known->stats = summary.stats;
+    } else {
+        known->fingerprint = plumb_values_fingerprint(value->dtype, value->data, seen->count);
+        if (recorder->save == PLUMB_SAVE_FINGERPRINT || recall(recorder, seen, known))
+            return;
+        plumb_values_stats(value->dtype, value->data, seen->count, &known->stats);
+    }
     known->element = find_element(value->dtype, value->data, seen->count, &known->stats);
     known->has_stats = true;
 }
@@ -141,20 +150,21 @@ static void add(struct plumb_recorder *recorder, struct plumb_visit *visit,
     plumb_recorder_add_tensor(recorder, visit, &seen->value, &row);
 }
 
-static void take(struct plumb_recorder *recorder, struct sighting *seen,
-                 struct plumb_known *known)
+static void record(struct plumb_recorder *recorder, const struct plumb_value *value, bool once,
+                   struct plumb_known *known)
 {
+    struct sighting seen = {.value = *value};
     struct plumb_visit *visit = plumb_recorder_visit(recorder);
     const bool is_new = !known->known;
-    const bool sound = (!visit || visit->place) && is_sound(seen, is_new);
+    const bool sound = (!visit || visit->place) && is_sound(&seen, is_new);
     if (sound && is_new)
-        examine(recorder, seen, known);
+        examine(recorder, &seen, once, known);
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
     if (sound && is_new)
-        remember(recorder, seen, known);
+        remember(recorder, &seen, known);
     if (sound && !recorder->stopped)
-        add(recorder, visit, seen, known, now);
+        add(recorder, visit, &seen, known, now);
     recorder->dropped.tensors += !sound;
     (void)pthread_mutex_unlock(&recorder->lock);
 }
@@ -163,18 +173,16 @@ void plumb_record_known(struct plumb_recorder *recorder, const char *slot,
                         enum plumb_dtype dtype, int rank, const int64_t *shape,
                         const void *values, struct plumb_known *known)
 {
-    struct sighting seen = {
-        .value = {.name = slot, .dtype = dtype, .rank = rank, .shape = shape, .data = values}};
+    const struct plumb_value value = {slot, dtype, rank, shape, values};
     if (plumb_recorder_wants(recorder, WANTS_TENSORS))
-        take(recorder, &seen, known);
+        record(recorder, &value, true, known);
 }
 
 void plumb_record_fingerprint(struct plumb_recorder *recorder, const char *slot,
                               enum plumb_dtype dtype, int rank, const int64_t *shape,
                               const void *values)
 {
-    struct sighting seen = {
-        .value = {.name = slot, .dtype = dtype, .rank = rank, .shape = shape, .data = values}};
+    struct sighting seen = {.value = {slot, dtype, rank, shape, values}};
     if (!plumb_recorder_wants(recorder, WANTS_SPANS))
         return;
     struct plumb_known known = {.known = true, .element = -1};
@@ -183,13 +191,15 @@ void plumb_record_fingerprint(struct plumb_recorder *recorder, const char *slot,
         known.stats.count = seen.count;
         seen.value.data = NULL; /* values are not saved here */
     }
-    take(recorder, &seen, &known);
+    record(recorder, &seen.value, false, &known);
 }
 
 void plumb_record_tensor(struct plumb_recorder *recorder, const char *slot,
                          enum plumb_dtype dtype, int rank, const int64_t *shape,
                          const void *values)
 {
+    const struct plumb_value value = {slot, dtype, rank, shape, values};
     struct plumb_known known = {.known = false};
-    plumb_record_known(recorder, slot, dtype, rank, shape, values, &known);
+    if (plumb_recorder_wants(recorder, WANTS_TENSORS))
+        record(recorder, &value, false, &known);
 }
