@@ -1,7 +1,9 @@
 /* hf_trainer.c - the trainer_state.json that Hugging Face's Trainer keeps beside a checkpoint. */
 #include "base/error.h"
+#include "base/number.h"
 #include "format/json_row.h"
 
+#include <math.h>
 #include <string.h>
 
 static enum plumb_probe probe(const struct plumb_map *map)
@@ -12,29 +14,27 @@ static enum plumb_probe probe(const struct plumb_map *map)
     return PLUMB_PROBE_CERTAIN;
 }
 
-/* A number or text beside the history: what the training was set to. */
-static enum plumb_status take_setting(const struct plumb_json_pull *key,
+/* A number beside the history: what the training was set to. Written anew, as it may be bad JSON. */
+static enum plumb_status take_setting(const struct plumb_json_key *key,
                                       const struct plumb_json_pull *pull,
                                       enum plumb_json_token token,
                                       const struct plumb_record_feed *feed,
                                       struct plumb_error *err)
 {
-    struct plumb_buffer name, json;
+    struct plumb_buffer name;
+    char json[PLUMB_NUMBER_TEXT];
     double number = 0;
-    if (!feed->config || token != PLUMB_JSON_NUMBER || !plumb_json_pull_double(pull, &number))
+    if (!feed->config || token != PLUMB_JSON_NUMBER || !plumb_json_pull_double(pull, &number) ||
+        !isfinite(number))
         return PLUMB_OK;
+    plumb_number_text(number, json);
     plumb_buffer_init(&name, 1 << 12);
-    plumb_buffer_init(&json, 1 << 12);
-    plumb_json_pull_unescape(key, &name);
-    plumb_json_pull_unescape(pull, &json);
+    plumb_json_key_unescape(key, &name);
     enum plumb_status status = PLUMB_OK;
-    const bool finite = pull->length && (pull->text[0] == '-' || pull->text[0] <= '9') &&
-                        !memchr(pull->text, 'I', pull->length);
-    if (!plumb_buffer_failed(&name) && !plumb_buffer_failed(&json) && finite &&
-        !feed->config(feed->context, plumb_buffer_string(&name), plumb_buffer_string(&json)))
+    if (!plumb_buffer_failed(&name) &&
+        !feed->config(feed->context, plumb_buffer_string(&name), json))
         status = plumb_fail(err, PLUMB_STOPPED, -1, "stopped");
     plumb_buffer_release(&name);
-    plumb_buffer_release(&json);
     return status;
 }
 
@@ -73,9 +73,9 @@ static enum plumb_status read_state(const struct plumb_record_part *part,
     bool whole = plumb_json_pull_next(&pull) == PLUMB_JSON_OPEN_OBJECT;
     enum plumb_json_token token = PLUMB_JSON_BROKEN;
     while (whole && !status && (token = plumb_json_pull_next(&pull)) == PLUMB_JSON_KEY) {
-        const struct plumb_json_pull key = pull;
+        const struct plumb_json_key key = plumb_json_pull_key(&pull);
         token = plumb_json_pull_next(&pull);
-        if (plumb_json_pull_is(&key, "log_history")) {
+        if (plumb_json_key_is(&key, "log_history")) {
             whole = read_history(&pull, token, feed, &status, err);
         } else {
             status = take_setting(&key, &pull, token, feed, err);
