@@ -21,6 +21,7 @@ THREADS = [int(text) for text in os.environ.get("CAPTURE_THREADS", "1,2").split(
 STEPS = {"tiny-gpt": 6, "gpt": 1, "resnet": 2}  # of a turn
 # level -> (options, {threads: most allowed, by network}); see docs/capture.md
 LEVELS = {
+    "control": (None, {1: (1.02, 1.02, 1.02), 2: (1.02, 1.02, 1.02)}),  # the same program twice: what noise does
     "watch": (["--level", "watch"], {1: (1.02, 1.02, 1.02), 2: (1.02, 1.02, 1.02)}),
     "unselected": (["--level", "op", "--steps", "1000000"], {1: (1.01, 1.01, 1.01), 2: (1.01, 1.01, 1.01)}),
     "op": (["--level", "op"], {1: (1.20, 1.08, 1.06), 2: (1.25, 1.12, 1.10)}),
@@ -30,7 +31,10 @@ LEVELS = {
 class Child:
     def __init__(self, net, threads, before):
         words = [sys.executable, os.path.join(HERE, "training_child.py"), net, str(threads), str(STEPS[net])]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(threads)}
+        # Whether glibc gives large blocks back to the system depends on what was freed before; fixed, so that both
+        # processes are treated alike. The control says how far apart two equal processes still are.
+        steady = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 31)}
+        environment = {**os.environ, **steady, "OMP_NUM_THREADS": str(threads)}
         self.process = subprocess.Popen([*before, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.PIPE, text=True, env=environment)
         if self.process.stdout.readline() != "ready\n":
@@ -52,7 +56,8 @@ class Child:
 
 def measure(net, threads, options, folder):
     plain = Child(net, threads, [])
-    watched = Child(net, threads, [PLUMB, "run", "--out", os.path.join(folder, "run"), *options, "--"])
+    launcher = [PLUMB, "run", "--out", os.path.join(folder, "run"), *options, "--"] if options else []
+    watched = Child(net, threads, launcher)
     cpu, wall = [], []
     for number in range(ROUNDS + 1):
         first, second = plain.turn(), watched.turn()
