@@ -129,7 +129,9 @@ $(B)/bin/%: %.c $(B)/libplumb.a
 
 # Whose headers are used matters little: the limited API is the same for all from 3.10 on.
 PYTHON ?= $(if $(wildcard $(B)/venv/bin/python),$(B)/venv/bin/python,python3)
-PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
+# Asked once, and only complained about where the headers are used: building needs no Python.
+PYTHON_INCLUDE = $(eval PYTHON_INCLUDE := $$(shell $(PYTHON) -c \
+    'import sysconfig; print(sysconfig.get_paths()["include"])' 2>/dev/null))$(PYTHON_INCLUDE)
 EXTENSION := python/plumb/_plumb.abi3.so
 
 .PHONY: python wheel
