@@ -317,7 +317,7 @@ interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors
 	@$(B)/venv/bin/python tests/python/run.py
 
 .PHONY: capture
-capture: all python ## plumb run and the Python package, with torch
+capture: all python ## plumb run and the Python package, with torch and mindspore
 	@$(B)/venv/bin/python tests/python/run.py --in capture
 
 bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
@@ -326,6 +326,7 @@ bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and 
 	@$(B)/venv/bin/python bench/run.py
 	@bench/record.sh
 	@$(B)/venv/bin/python bench/capture.py
+	@$(B)/venv/bin/python bench/capture_mindspore.py
 
 # ---- installation ---------------------------------------------------------------------
 
