@@ -21,7 +21,9 @@ SOVERSION := $(firstword $(subst ., ,$(VERSION)))
 
 CLI_SRC := $(sort $(wildcard src/cli/*.c))
 LIB_SRC := $(sort $(filter-out $(CLI_SRC),$(wildcard src/*/*.c)))
-LAB_SRC := $(sort $(wildcard lab/*.c))
+# The lab starts its ranks itself; lab-mpi takes those that mpirun started.
+LAB_SRC := $(sort $(filter-out lab/ranks_mpi.c,$(wildcard lab/*.c)))
+LAB_MPI_SRC := $(filter-out lab/ranks.c,$(LAB_SRC)) lab/ranks_mpi.c
 LAB_TEST_SRC := $(sort $(wildcard tests/lab/test_*.c))
 TEST_SRC := $(sort $(wildcard tests/unit/test_*.c tests/kernel/test_*.c))
 PROPERTY_SRC := $(sort $(wildcard tests/property/test_*.c))
@@ -34,6 +36,7 @@ C_FILES := $(sort $(wildcard include/*.h src/*/*.[ch] lab/*.[ch] python/src/*.[c
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/obj/%.o)
 CLI_OBJ := $(CLI_SRC:%.c=$(B)/obj/%.o)
 LAB_OBJ := $(LAB_SRC:%.c=$(B)/obj/%.o)
+LAB_MPI_OBJ := $(LAB_MPI_SRC:%.c=$(B)/obj/%.o)
 PYTHON_OBJ := $(PYTHON_SRC:%.c=$(B)/obj/%.o)
 SAN_LIB_OBJ := $(LIB_SRC:%.c=$(B)/san/%.o)
 SAN_CLI_OBJ := $(CLI_SRC:%.c=$(B)/san/%.o)
@@ -45,8 +48,8 @@ LAB_BIN := $(LAB_TEST_SRC:%.c=$(B)/san/%)
 # What the gradient check needs of the lab, in double: no processes, no threads, no recording.
 LAB_MODEL_OBJ := $(patsubst %.c,$(B)/double/%.o,$(wildcard lab/op_*.c lab/net*.c) lab/build.c \
     lab/matmul.c lab/precision.c lab/random.c lab/trouble.c)
-CLANG_OBJ := $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(LAB_SRC) $(TEST_SRC) \
-    $(LAB_TEST_SRC) $(PROPERTY_SRC) \
+CLANG_OBJ = $(patsubst %.c,$(B)/clang/%.o,$(LIB_SRC) $(CLI_SRC) $(LAB_SRC) $(TEST_SRC) \
+    $(LAB_TEST_SRC) $(PROPERTY_SRC) $(if $(MPI_PACKAGE),lab/ranks_mpi.c) \
     $(TORTURE_SRC) $(PROGRAM_SRC) $(PYTHON_SRC) $(wildcard tests/fuzz/*.c))
 
 # A tree without a command line still gives the library.
@@ -73,6 +76,12 @@ DEPS_LIBS += $(shell pkg-config --libs sqlite3)
 else
 DEPS_CFLAGS += -DHAVE_SQLITE=0
 endif
+
+# MPI is for build/lab-mpi alone: Open MPI, or MPICH. Its headers are not held to our warnings.
+MPI_PACKAGE := $(firstword $(foreach name,ompi-c mpich,\
+    $(shell pkg-config --exists $(name) 2>/dev/null && echo $(name))))
+MPI_CFLAGS := $(if $(MPI_PACKAGE),$(patsubst -I%,-isystem %,$(shell pkg-config --cflags $(MPI_PACKAGE))))
+MPI_LIBS := $(if $(MPI_PACKAGE),$(shell pkg-config --libs $(MPI_PACKAGE)))
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes \
     -Wold-style-definition -Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wundef \
@@ -103,10 +112,19 @@ $(B)/plumb: $(CLI_OBJ) $(B)/libplumb.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # The lab sees plumb.h only; its loops are worth the compiler's trouble.
-$(LAB_OBJ): LANGUAGE := $(filter-out -Isrc,$(LANGUAGE))
-$(LAB_OBJ): CFLAGS += -O3
+$(LAB_OBJ) $(LAB_MPI_OBJ): LANGUAGE := $(filter-out -Isrc,$(LANGUAGE))
+$(LAB_OBJ) $(LAB_MPI_OBJ): CFLAGS += -O3
 $(B)/lab: $(LAB_OBJ) $(B)/libplumb.a
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(B)/obj/lab/ranks_mpi.o $(B)/clang/lab/ranks_mpi.o: LANGUAGE += $(MPI_CFLAGS)
+ifneq ($(MPI_PACKAGE),)
+$(B)/lab-mpi: $(LAB_MPI_OBJ) $(B)/libplumb.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(MPI_LIBS) $(LIBS)
+else
+$(B)/lab-mpi:
+	@echo "lab-mpi: pkg-config finds no MPI; install libopenmpi-dev and openmpi-bin" >&2; exit 2
+endif
 
 $(B)/libplumb.a: $(LIB_OBJ)
 	@rm -f $@
@@ -263,7 +281,7 @@ property: $(PROPERTY_BIN) $(B)/fixtures/.made ## damaged and hostile files
 torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
 	@scripts/run-programs.sh $(TORTURE_BIN)
 
-lab-test: $(LAB_BIN) $(B)/lab $(B)/san/bin/lab ## gradients, learning, ranks, precision and every fault of the lab
+lab-test: $(LAB_BIN) $(B)/lab $(B)/san/bin/lab $(if $(MPI_PACKAGE),$(B)/lab-mpi) ## gradients, learning, ranks, precision and every fault of the lab
 	@scripts/run-programs.sh $(LAB_BIN)
 
 # The recorder and the reader with ThreadSanitizer: what several threads record at once.

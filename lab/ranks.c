@@ -27,6 +27,11 @@ struct lab_group {
     struct shared *shared;
 };
 
+int lab_group_started(void)
+{
+    return 0;
+}
+
 struct lab_group *lab_group_new(int ranks, size_t capacity)
 {
     struct lab_group *group = lab_allocate(1, sizeof *group);

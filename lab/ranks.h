@@ -1,5 +1,6 @@
 /*
- * ranks.h - data-parallel ranks as processes that share memory.
+ * ranks.h - data-parallel ranks as processes: ranks.c starts them and shares memory, ranks_mpi.c takes
+ * those that mpirun started.
  *
  * The all-reduce is the real thing in small: every rank publishes its part, waits, sums its share
  * of the elements over the ranks in ascending order, waits, and copies the whole result. So all
@@ -16,6 +17,8 @@
 
 struct lab_group; /* of all ranks */
 
+/* How many ranks there are already; 0: as many as are asked for can be started. */
+int lab_group_started(void);
 /* `capacity`: elements of the largest message. */
 struct lab_group *lab_group_new(int ranks, size_t capacity);
 void lab_group_free(struct lab_group *group);

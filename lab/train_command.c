@@ -136,6 +136,18 @@ static void read_recording(const struct choices *choices, struct lab_training *t
     training->checkpoint_path = choices->text[OPTION_CHECKPOINT];
 }
 
+/* Of those that mpirun started there are as many as there are. */
+static int read_ranks(const struct choices *choices, int started)
+{
+    if (started > LAB_MAX_RANKS)
+        lab_give_up("at most %d ranks, but mpirun started %d", LAB_MAX_RANKS, started);
+    int ranks = whole(choices, OPTION_RANKS, 1, LAB_MAX_RANKS, started ? started : 1);
+    if (started && ranks != started)
+        lab_give_up("--ranks is %d, but mpirun started %d: use `mpirun -n %d` and leave it out",
+                    ranks, started, ranks);
+    return ranks;
+}
+
 /* Network, ranks, type and optimizer decide over the other defaults, and a fault may need them. */
 static void read_basis(const struct choices *choices, struct lab_fault_request *request,
                        struct lab_plan *plan)
@@ -147,10 +159,11 @@ static void read_basis(const struct choices *choices, struct lab_fault_request *
         refuse(choices, OPTION_NET);
     if (kind_name && !lab_optimizer_from_name(kind_name, &optimizer))
         refuse(choices, OPTION_OPTIMIZER);
-    plan->ranks = whole(choices, OPTION_RANKS, 1, LAB_MAX_RANKS, 1);
+    int started = lab_group_started();
+    plan->ranks = read_ranks(choices, started);
     enum plumb_dtype dtype = dtype_of(choices, OPTION_DTYPE, PLUMB_F32);
     if (request->fault) {
-        struct lab_fault_given given = {net, choices->text[OPTION_RANKS],
+        struct lab_fault_given given = {net, choices->text[OPTION_RANKS] || started,
                                         choices->text[OPTION_DTYPE], kind_name};
         lab_fault_require(request, &given, &plan->kind, &plan->ranks, &dtype, &optimizer);
     }

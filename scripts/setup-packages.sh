@@ -7,6 +7,7 @@ set -euo pipefail
 declare -A group=(
     [build]="gcc libc6-dev make pkg-config libisal-dev zlib1g-dev libsqlite3-dev"
     [test]="clang libclang-rt-14-dev llvm-14 clang-format clang-tidy libcmocka-dev valgrind
+            libopenmpi-dev openmpi-bin
             git python3 python3-dev python3-venv ca-certificates"
 )
 
