@@ -81,6 +81,10 @@ class Ops:
         self.busy += 1
         try:
             result = func(*args)
+        except BaseException:  # the user's; whoever catches it goes on
+            if early:
+                self.abandon()
+            raise
         finally:
             self.busy -= 1
         outputs = tensors_in(result)
@@ -111,6 +115,11 @@ class Ops:
         recorder.enter(self.phase(name), "" if self.calls.in_backward else self.cells.module(), name)
         for place, tensor in enumerate(inputs):
             recorder.tensor(f"input{place}", tensor)
+
+    @guarded
+    def abandon(self):
+        if self.session.recorder is not None:
+            self.session.recorder.leave()
 
     @guarded
     def leave(self, name, args, outputs, began):
