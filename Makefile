@@ -345,6 +345,7 @@ bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and 
 	@bench/record.sh
 	@$(B)/venv/bin/python bench/capture.py
 	@$(B)/venv/bin/python bench/capture_mindspore.py
+	@$(B)/venv/bin/python bench/capture_rivals.py
 
 # ---- installation ---------------------------------------------------------------------
 

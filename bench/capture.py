@@ -29,8 +29,10 @@ LEVELS = {
 
 
 class Child:
-    def __init__(self, net, threads, before):
-        words = [sys.executable, os.path.join(HERE, "training_child.py"), net, str(threads), str(STEPS[net])]
+    program = os.path.join(HERE, "training_child.py")
+
+    def __init__(self, net, threads, before, extra=()):
+        words = [sys.executable, self.program, net, str(threads), str(STEPS[net]), *extra]
         # Whether glibc gives large blocks back to the system depends on what was freed before; fixed, so that both
         # processes are treated alike. The control says how far apart two equal processes still are.
         steady = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 31)}

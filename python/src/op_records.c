@@ -207,6 +207,26 @@ static bool examine(struct plumb_op_call *call, bool output, int number,
     return true;
 }
 
+/* Values without holes in another order than C's: their statistics as they lie in memory, where others will look for
+ * them. The fingerprint of their own order is not worth bringing them into it. */
+static void examine_flat(struct plumb_op_call *call, int number,
+                         const struct plumb_op_tensor *tensor)
+{
+    const int64_t stride = 1;
+    struct plumb_op_tensor flat = *tensor;
+    struct plumb_known known;
+    flat.order = PLUMB_ORDER_PLAIN;
+    flat.rank = 1;
+    flat.shape = &tensor->count;
+    flat.strides = &stride;
+    plumb_known_of(tensor->dtype, tensor->data, (size_t)tensor->count, true, &known);
+    count(&counted.scanned_bytes, (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype));
+    plumb_seen_remember(&flat, &known);
+    known.fingerprint = 0;
+    known.element = -1;
+    record(call, false, number, tensor, NULL, &known);
+}
+
 static void delay(struct plumb_op_call *call, const struct plumb_op_tensor *tensor)
 {
     call->late = *tensor;
@@ -234,12 +254,16 @@ void plumb_op_input(struct plumb_op_call *call, const struct plumb_op_tensor *te
         if (number == 0 && (call->op->flags & PLUMB_OP_COPY) &&
             tensor->order != PLUMB_ORDER_PLAIN)
             delay(call, tensor);
+        else if (tensor->order == PLUMB_ORDER_PERMUTED && records.save == PLUMB_SAVE_STATS)
+            examine_flat(call, number, tensor);
         else if (examine(call, false, number, tensor, &known))
             plumb_seen_remember(tensor, &known);
         return;
     }
-    if (match == PLUMB_SEEN_STATS)
+    if (match == PLUMB_SEEN_STATS) {
         known.fingerprint = 0; /* of another order: not computed */
+        known.element = -1;
+    }
     count(&counted.referred, 1);
     record(call, false, number, tensor, NULL, &known);
 }

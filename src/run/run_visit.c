@@ -141,7 +141,8 @@ static bool record_row(struct visitor *visitor, int rank, const struct plumb_blo
         .slot = plumb_block_text(block, row.slot),
         .shape = shape,
         .fingerprint = row.fingerprint,
-        .fingerprint_kind = PLUMB_FINGERPRINT_OWN,
+        .fingerprint_kind = row.fingerprint || !row.stats.count ? PLUMB_FINGERPRINT_OWN
+                                                                : PLUMB_FINGERPRINT_NONE,
         .has_stats = row.flags & PLUMB_TENSOR_HAS_STATS,
         .has_values = row.flags & PLUMB_TENSOR_HAS_VALUES,
         .element = row.element,
