@@ -28,7 +28,7 @@ class DeviceNumbers:
         """Of those on the first one's device."""
         local = [getattr(tensor, "_local_tensor", tensor) for tensor in tensors]
         local = [t for t in local if t.layout == torch.strided and t.device == local[0].device]
-        with torch.no_grad():
+        with torch.no_grad(), torch._C._DisableTorchDispatch():  # not the program's own operators
             norms = torch._foreach_norm(local)
             self.add(series, torch.linalg.vector_norm(torch.stack([norm.double() for norm in norms])))
 
@@ -37,7 +37,7 @@ class DeviceNumbers:
         self.receive(wait=False)
         if not self.waiting:
             return
-        with torch.no_grad():
+        with torch.no_grad(), torch._C._DisableTorchDispatch():
             values = torch.stack([number.reshape(()).double() for *_, number in self.waiting])
             event = None
             if values.device.type == "cuda":

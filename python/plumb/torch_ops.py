@@ -13,6 +13,8 @@ from torch.utils import _python_dispatch
 
 from . import _plumb
 from .capture import guarded
+from .torch_device import FORCED
+from .torch_ops_device import DeviceMode
 
 COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT = 1, 2, 4, 8, 16, 32
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::")
@@ -111,12 +113,12 @@ class Mode(_plumb.DispatchBase, _python_dispatch.TorchDispatchMode):
         return True  # else torch.compile runs everything uncompiled while the mode is on
 
 
-def make_mode():
+def prepare_modes():
+    """What the slower routes ask torch."""
     autograd = torch._C._autograd
     _plumb.dispatch_functions(getattr(autograd, "_get_sequence_nr", None),
                               getattr(torch._C, "_current_autograd_node", None),
                               getattr(torch._C, "_current_graph_task_id", None))
-    return Mode()
 
 
 class Operators:
@@ -129,6 +131,7 @@ class Operators:
         self.hooks = []
         self.first = None
         self.mode = None  # of the slower route
+        self.model = None  # whose forward pass began the recording
 
     def install(self):
         # Hooks of optimizers stay: they must not change while torch walks through them.
@@ -144,11 +147,15 @@ class Operators:
     @guarded
     def opened(self, session):
         _plumb.ops_table(operators())
+        prepare_modes()
         why = find_fast_route()
-        session.config("capture.route", "dispatch-mode" if why else "record-function")
-        if why:
-            self.mode = make_mode()
+        if self.is_on_a_device():
+            self.mode = DeviceMode(session, describe)
+        elif why:
+            self.mode = Mode()
             session.config("capture.route_reason", why)
+        session.config("capture.route", {DeviceMode: "device", Mode: "dispatch-mode"}.get(type(self.mode),
+                                                                                        "record-function"))
         _plumb.ops_open(session.recorder, session.options.ops, session.options.save)
         _plumb.module_resolver(self.resolve)
 
@@ -162,11 +169,22 @@ class Operators:
             self.start()
 
     @guarded
+    def step_ends(self, session):
+        if self.on and isinstance(self.mode, DeviceMode):
+            self.mode.send()
+
+    @guarded
     def closing(self, session):
         self.stop()
         for name, value in _plumb.ops_counts().items():
             session.config(f"capture.ops.{name}", value)
         _plumb.ops_open(None, None, "stats")
+
+    def is_on_a_device(self):
+        models = [self.model] if self.model is not None else [root for _, root in self.names.roots]
+        self.model = None
+        return FORCED or any(parameter.device.type not in ("cpu", "meta")
+                             for model in models for parameter in model.parameters())
 
     # -- on and off ---------------------------------------------------------------------------------
 
@@ -201,8 +219,10 @@ class Operators:
     @guarded
     def forward_begins(self, module, inputs):
         """The first forward pass of a training: what is recorded begins before backward does."""
+        self.model = module
         if self.session.recorder or torch.is_grad_enabled() and self.session.open():
             self.first.remove()
+        self.model = None
 
     def resolve(self, module):
         return [(module, self.names.of_module(module) or "")]

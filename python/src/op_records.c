@@ -328,3 +328,16 @@ void plumb_op_record_at(uint32_t module, enum plumb_phase phase, const char *op,
     plumb_record_leave(records.recorder);
     count(&counted.tensors, 1);
 }
+
+void plumb_op_record_known(enum plumb_phase phase, const char *module, const char *op, int call,
+                           const char *slot, enum plumb_dtype dtype, int rank,
+                           const int64_t *shape, struct plumb_known *known)
+{
+    if (!is_wanted(plumb_module_number(module), op))
+        return;
+    plumb_record_enter(records.recorder, phase, module, op, call);
+    plumb_record_known(records.recorder, slot, dtype, rank, shape, NULL, known);
+    plumb_record_leave(records.recorder);
+    count(&counted.operators, 1);
+    count(&counted.tensors, 1);
+}

@@ -238,7 +238,18 @@ static PyObject *set_functions(PyObject *self, PyObject *arguments)
     Py_RETURN_NONE;
 }
 
+/* (phase, module path) of what runs now in this thread. */
+static PyObject *context_now(PyObject *self, PyObject *unused)
+{
+    static const struct plumb_op any = {.flags = 0};
+    (void)self;
+    (void)unused;
+    const struct plumb_op_context context = find_context(&any);
+    return Py_BuildValue("(is)", (int)context.phase, plumb_module_path(context.module));
+}
+
 static PyMethodDef functions[] = {
+    {"dispatch_context", context_now, METH_NOARGS, "(phase, module) of what runs now"},
     {"dispatch_functions", set_functions, METH_VARARGS, "What the mode asks torch"},
     {NULL, NULL, 0, NULL},
 };

@@ -33,6 +33,8 @@ struct thread {
     int depth, operators, engines, nodes;
     unsigned char frames[DEEPEST];
     struct node node[DEEPEST];
+    uint32_t
+        left; /* the module of the node that ended last, for what the engine does with its result */
     struct plumb_op_call call;
     void **written; /* tensors that the running operator changes */
     size_t written_count, written_room;
@@ -125,7 +127,7 @@ static struct plumb_op_context find_context(const struct thread *thread,
         /* Modules that are entered while a node runs repeat their forward pass. */
         context.recomputed = node && sequence >= 0 && plumb_module_depth() > node->modules;
         if (!context.recomputed)
-            context.module = node ? node->module : PLUMB_NO_MODULE;
+            context.module = node ? node->module : thread->left;
     }
     if (op->flags & PLUMB_OP_COLLECTIVE)
         context.phase = PLUMB_PHASE_COLLECTIVE;
@@ -250,7 +252,10 @@ static void start_function(struct thread *thread, const struct plumb_torch_recor
         thread->frames[thread->depth] = (unsigned char)frame;
     }
     thread->depth++;
-    thread->engines += frame == FRAME_ENGINE;
+    if (frame == FRAME_ENGINE) {
+        thread->engines++;
+        thread->left = PLUMB_NO_MODULE;
+    }
     if (frame == FRAME_OPERATOR && thread->operators++ == 0) {
         if (torch.in_parallel() || is_tracing()) {
             thread->call = (struct plumb_op_call){.op = NULL};
@@ -311,8 +316,11 @@ static void on_node_end(const struct plumb_torch_record *record, void *context)
     (void)record;
     (void)context;
     struct thread *thread = same_thread();
-    if (thread && thread->nodes)
-        thread->nodes--;
+    if (!thread || !thread->nodes)
+        return;
+    thread->nodes--;
+    if (thread->nodes < DEEPEST)
+        thread->left = thread->node[thread->nodes].module;
 }
 
 /* ---- on and off ----------------------------------------------------------------------------- */

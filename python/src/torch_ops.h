@@ -49,6 +49,11 @@ void plumb_op_leave(struct plumb_op_call *call);
 void plumb_op_record_at(uint32_t module, enum plumb_phase phase, const char *op,
                         const char *slot, const struct plumb_op_tensor *tensor);
 
+/* A tensor whose numbers were computed on its device. */
+void plumb_op_record_known(enum plumb_phase phase, const char *module, const char *op, int call,
+                           const char *slot, enum plumb_dtype dtype, int rank,
+                           const int64_t *shape, struct plumb_known *known);
+
 struct plumb_op_counts {
     uint64_t operators, tensors, referred, scanned_bytes, foreign, failed;
 };

@@ -136,6 +136,51 @@ static PyObject *gradients(PyObject *self, PyObject *list)
     Py_RETURN_NONE;
 }
 
+/* (phase, module, op, call, slot, dtype, shape, fingerprint, twelve statistics): computed elsewhere. */
+static PyObject *known_elsewhere(PyObject *self, PyObject *arguments)
+{
+    const char *module = NULL, *op = NULL, *slot = NULL, *type = NULL;
+    PyObject *shape_tuple = NULL;
+    int phase = 0, call = 0;
+    unsigned long long print = 0;
+    double n[12];
+    int64_t shape[PLUMB_MAX_RANK];
+    enum plumb_dtype dtype = PLUMB_F32;
+    (void)self;
+    if (!PyArg_ParseTuple(arguments, "ississOK(dddddddddddd)", &phase, &module, &op, &call,
+                          &slot, &type, &shape_tuple, &print, &n[0], &n[1], &n[2], &n[3], &n[4],
+                          &n[5], &n[6], &n[7], &n[8], &n[9], &n[10], &n[11]))
+        return NULL;
+    const int rank = plumb_view_numbers(shape_tuple, shape);
+    if (rank < 0 || !plumb_dtype_from_name(type, &dtype) || phase < 0 ||
+        phase >= PLUMB_PHASE_COUNT) {
+        PyErr_SetString(PyExc_ValueError, "no such shape, type or phase");
+        return NULL;
+    }
+    struct plumb_known known = {.known = true,
+                                .has_stats = true,
+                                .fingerprint = print,
+                                .element = -1,
+                                .stats = {.count = 1,
+                                          .nan = (uint64_t)n[0],
+                                          .pos_inf = (uint64_t)n[1],
+                                          .neg_inf = (uint64_t)n[2],
+                                          .zero = (uint64_t)n[3],
+                                          .subnormal = (uint64_t)n[4],
+                                          .at_max = (uint64_t)n[5],
+                                          .min = n[6],
+                                          .max = n[7],
+                                          .mean = n[8],
+                                          .std = n[9],
+                                          .l2 = n[10],
+                                          .abs_mean = n[11]}};
+    for (int i = 0; i < rank; i++)
+        known.stats.count *= (uint64_t)shape[i];
+    plumb_op_record_known((enum plumb_phase)phase, module, op, call, slot, dtype, rank, shape,
+                          &known);
+    Py_RETURN_NONE;
+}
+
 static PyObject *counts(PyObject *self, PyObject *unused)
 {
     struct plumb_op_counts now;
@@ -177,6 +222,7 @@ static PyMethodDef functions[] = {
     {"ops_next_step", next_step, METH_NOARGS, "What was seen in the last step is forgotten"},
     {"ops_optimizer", optimizer_runs, METH_O, "Whether the optimizer's step runs"},
     {"ops_gradients", gradients, METH_O, "Records [(module, class, slot, gradient)]"},
+    {"ops_known", known_elsewhere, METH_VARARGS, "Records a tensor whose numbers are known"},
     {"ops_counts", counts, METH_NOARGS, "What was recorded since the beginning"},
     {"ops_seen", seen, METH_NOARGS, "Operators that were seen since the last call"},
     {"ops_missed", missed, METH_NOARGS, "How many were not in the table since the last call"},

@@ -1,7 +1,9 @@
 """Level `op`: which operators are seen by which route, and whether what is recorded is what was there."""
 import collections
+import json
 import os
 import shutil
+import subprocess
 import unittest
 
 import numpy
@@ -11,7 +13,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from capture_case import CaptureTest
+from capture_case import PLUMB, CaptureTest
 
 from plumb import _plumb
 
@@ -217,6 +219,34 @@ class Operators(CaptureTest):
                 torch.zeros(0) + 1
                 (weight * 2).sum().backward()
                 optimizer.step()
+
+    def test_numbers_made_on_the_device_are_those_of_the_host(self):
+        program = self.path("train.py")
+        with open(program, "w") as file:
+            file.write("import sys; sys.path.insert(0, %r)\n" % os.path.dirname(os.path.abspath(__file__)) +
+                       "import torch, test_torch_ops as t; torch.set_num_threads(1)\n"
+                       "step = t.training(t.Attention)[1]; print([step() for _ in range(2)])\n")
+        options = ("--level", "op", "--steps", "1")
+        printed = [self.launch(program, out=out, options=options, env=dict(os.environ, PLUMB_FORCE_DEVICE=forced)).stdout
+                   for out, forced in (("host", "0"), ("device", "1"))]
+        self.assertEqual(*printed)
+        host, device = (self.prints(name) for name in ("host", "device"))
+        self.assertGreater(len(device), 50)
+        common = host.keys() & device.keys()
+        self.assertEqual([key for key in device.keys() - common if not key[1].endswith("add")], [])  # out of place there
+        for key in common:
+            ours, theirs = host[key], device[key]
+            self.assertEqual(ours["fingerprint"], theirs["fingerprint"], key)
+            for name, number in ours["stats"].items():
+                if isinstance(number, float):
+                    self.assertAlmostEqual(number, theirs["stats"][name], delta=1e-9 * max(1, abs(number)), msg=key)
+                else:
+                    self.assertEqual(number, theirs["stats"][name], (key, name))
+
+    def prints(self, name):
+        done = subprocess.run([PLUMB, "show", self.path(name), "--json", "--op", "*"], capture_output=True, text=True)
+        return {(record["phase"], record["op"], record["slot"]): record for record in json.loads(done.stdout)["records"]
+                if record["slot"].startswith("output")}
 
 
 if __name__ == "__main__":
