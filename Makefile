@@ -232,7 +232,7 @@ demo: setup ## find a planted difference between checkpoints, and where a run we
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(B)/bin/examples/c/make_checkpoints
 	@scripts/demo.sh
 
-FAST_SUITES := style warnings unit golden docs property torture corpus
+FAST_SUITES := style warnings unit golden docs property torture corpus run-corpus
 FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop capture
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
@@ -315,9 +315,25 @@ $(B)/san/replay_corpus: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/
 corpus: $(B)/san/replay_corpus $(B)/fixtures/.made ## what the fuzzer found, once more
 	@$< $(CORPUS)
 
+RUN_CORPUS := tests/fuzz/run_corpus $(B)/fixtures/run $(B)/fixtures/saved
+$(B)/san/replay_run: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_run.o \
+    $(B)/san/libplumb.a
+	$(CC) $(SAN) -o $@ $^ $(LIBS)
+
+.PHONY: run-corpus
+run-corpus: $(B)/san/replay_run $(B)/fixtures/.made ## the same of a run's own files
+	@$< $(RUN_CORPUS)
+
 .PHONY: fuzz examples install-test interop bench
-$(B)/fuzz/fuzz_formats: $(B)/fuzz/tests/fuzz/fuzz_formats.o $(B)/fuzz/libplumb.a
+$(B)/fuzz/fuzz_%: $(B)/fuzz/tests/fuzz/fuzz_%.o $(B)/fuzz/libplumb.a
 	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
+
+.PHONY: fuzz-run
+fuzz-run: $(B)/fuzz/fuzz_run $(B)/fixtures/.made ## the same for the files of a run
+	@mkdir -p $(B)/fuzz/corpus-run $(B)/fuzz/found
+	$< -max_total_time=$(SECONDS) -max_len=65536 -timeout=20 -rss_limit_mb=4096 \
+	    -artifact_prefix=$(B)/fuzz/found/run- -print_final_stats=1 $(B)/fuzz/corpus-run \
+	    tests/fuzz/run_corpus $(B)/fixtures/run $(B)/fixtures/run/rank0000
 
 fuzz: $(B)/fuzz/fuzz_formats $(B)/fixtures/.made ## libFuzzer for SECONDS (600)
 	@mkdir -p $(B)/fuzz/corpus $(B)/fuzz/found
