@@ -147,9 +147,7 @@ $(B)/bin/%: %.c $(B)/libplumb.a
 
 # Whose headers are used matters little: the limited API is the same for all from 3.10 on.
 PYTHON ?= $(if $(wildcard $(B)/venv/bin/python),$(B)/venv/bin/python,python3)
-# Asked once, and only complained about where the headers are used: building needs no Python.
-PYTHON_INCLUDE = $(eval PYTHON_INCLUDE := $$(shell $(PYTHON) -c \
-    'import sysconfig; print(sysconfig.get_paths()["include"])' 2>/dev/null))$(PYTHON_INCLUDE)
+PYTHON_INCLUDE = $(shell $(PYTHON) -c 'import sysconfig; print(sysconfig.get_paths()["include"])')
 EXTENSION := python/plumb/_plumb.abi3.so
 
 .PHONY: python wheel
@@ -283,6 +281,10 @@ torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
 
 lab-test: $(LAB_BIN) $(B)/lab $(B)/san/bin/lab $(if $(MPI_PACKAGE),$(B)/lab-mpi) ## gradients, learning, ranks, precision and every fault of the lab
 	@scripts/run-programs.sh $(LAB_BIN)
+
+.PHONY: lab-test diff-matrix
+diff-matrix: $(B)/san/tests/lab/test_run_diff $(B)/lab ## every fault, five seeds, and a hundred healthy pairs: what plumb diff misses
+	@PLUMB_MATRIX=1 TMPDIR=$${TMPDIR:-/tmp} $<
 
 # The recorder and the reader with ThreadSanitizer: what several threads record at once.
 TSAN_BIN := $(patsubst %,$(B)/tsan/tests/unit/test_%,recorder run threads)

@@ -784,8 +784,9 @@ PLUMB_API enum plumb_status plumb_run_open_values(const struct plumb_run *run, i
 
 /* ---- where values stopped being finite --------------------------------------------------- */
 
-/* The first op in the order of execution whose inputs were finite and whose output was not, or
- * that reached its type's largest value; and what followed. */
+/* The first op in the order of execution over all ranks whose inputs were finite and whose output was
+ * not, or that reached its type's largest value; and what followed. What a collective brought from
+ * another rank began there. */
 struct plumb_nan;
 
 struct plumb_nan_place {
@@ -797,6 +798,8 @@ struct plumb_nan_place {
     enum plumb_dtype dtype;
     int64_t element;  /* -1: not known */
     const char *kind; /* "nan", "inf", "-inf", "saturated" */
+    /* "critical": made of finite values; "high": passed on; "medium": taken in, not passed on */
+    const char *severity;
 };
 
 PLUMB_API enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **nan,
@@ -807,6 +810,152 @@ PLUMB_API const struct plumb_nan_place *plumb_nan_origin(const struct plumb_nan 
 /* What followed, in order; of many the first. */
 PLUMB_API size_t plumb_nan_chain_count(const struct plumb_nan *nan);
 PLUMB_API const struct plumb_nan_place *plumb_nan_chain(const struct plumb_nan *nan, size_t i);
+
+/* ---- where two runs part ------------------------------------------------------------------ */
+
+/* The parts of training in the order in which they are asked for a first difference. */
+enum plumb_stage {
+    PLUMB_STAGE_CONFIG,
+    PLUMB_STAGE_DATA,
+    PLUMB_STAGE_WEIGHTS,
+    PLUMB_STAGE_FORWARD,
+    PLUMB_STAGE_BACKWARD,
+    PLUMB_STAGE_REDUCE,
+    PLUMB_STAGE_UPDATE,
+    PLUMB_STAGE_COUNT
+};
+PLUMB_API const char *plumb_stage_name(enum plumb_stage stage); /* "config", "data", ... */
+
+/* What a statement about a difference rests on. */
+enum plumb_basis {
+    PLUMB_BASIS_BITS,       /* fingerprints: different, but not by how much */
+    PLUMB_BASIS_STATISTICS, /* at least by this much */
+    PLUMB_BASIS_VALUES,     /* by this much */
+    PLUMB_BASIS_SERIES,     /* a scalar by step */
+    PLUMB_BASIS_STRUCTURE,  /* there on one side only */
+    PLUMB_BASIS_SETTING,    /* a setting that differs */
+    PLUMB_BASIS_COUNT
+};
+PLUMB_API const char *plumb_basis_name(enum plumb_basis basis); /* "bits", ... */
+
+/* A difference that nothing before it explains. */
+struct plumb_run_root {
+    enum plumb_stage stage;
+    int rank; /* the first that shows it */
+    int64_t step;
+    const char *op, *slot; /* a series' name and "series" if only that is known */
+    enum plumb_verdict verdict;
+    enum plumb_basis basis;
+    double error;   /* relative, of what came out; NaN: not known */
+    double before;  /* of what went in */
+    double allowed; /* what that and rounding explain */
+    size_t similar; /* ops and ranks that show the same */
+    const char *reason;
+};
+
+/* What is known about one part of training. */
+struct plumb_run_stage {
+    enum plumb_stage stage;
+    bool known; /* something of it is recorded on both sides */
+    enum plumb_verdict verdict;
+    const char *detail;
+};
+
+enum plumb_series_class {
+    PLUMB_SERIES_SAME,
+    PLUMB_SERIES_NOISE, /* inside the band */
+    PLUMB_SERIES_FIRST, /* different from the first step on */
+    PLUMB_SERIES_DRIFT, /* equal, then further and further apart */
+    PLUMB_SERIES_SPIKE, /* apart for a few steps */
+    PLUMB_SERIES_NONFINITE,
+    PLUMB_SERIES_CLASS_COUNT
+};
+PLUMB_API const char *plumb_series_class_name(enum plumb_series_class series_class);
+
+struct plumb_series_diff {
+    const char *name;
+    int rank;
+    enum plumb_series_class series_class;
+    size_t common; /* steps both have */
+    bool differs;
+    int64_t step; /* the first that is not equal to the last bit */
+    double a, b;  /* there */
+    bool leaves;  /* the band, at: */
+    int64_t leaves_step;
+    double worst; /* largest relative difference */
+    double band;  /* relative difference that is no news */
+};
+
+struct plumb_setting_diff {
+    const char *name; /* the canonical one */
+    const char *key_a, *key_b;
+    const char *a, *b; /* JSON; NULL: not there */
+    int rank;
+    bool numeric; /* changes what is computed */
+    enum plumb_stage acts;
+};
+
+struct plumb_run_diff;
+
+struct plumb_run_diff_options {
+    struct plumb_run *const *noise; /* repeated reference runs: what is normal between two */
+    size_t noise_count;
+    bool everything; /* go on after the answer is clear */
+    const struct plumb_progress *progress;
+};
+
+/* `options` may be NULL. The runs must outlive the result. */
+PLUMB_API enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
+                                               const struct plumb_run_diff_options *options,
+                                               struct plumb_run_diff **diff,
+                                               struct plumb_error *err);
+PLUMB_API void plumb_run_diff_free(struct plumb_run_diff *diff);
+PLUMB_API enum plumb_verdict plumb_run_diff_verdict(const struct plumb_run_diff *diff);
+PLUMB_API const char *plumb_run_diff_summary(const struct plumb_run_diff *diff);
+/* Roots come in the order they matter; the first is the answer. */
+PLUMB_API size_t plumb_run_diff_root_count(const struct plumb_run_diff *diff);
+PLUMB_API const struct plumb_run_root *plumb_run_diff_root(const struct plumb_run_diff *diff,
+                                                           size_t i);
+/* Records that differ and that the roots explain. */
+PLUMB_API uint64_t plumb_run_diff_victims(const struct plumb_run_diff *diff);
+PLUMB_API const struct plumb_run_stage *plumb_run_diff_stage(const struct plumb_run_diff *diff,
+                                                             enum plumb_stage stage);
+PLUMB_API size_t plumb_run_diff_series_count(const struct plumb_run_diff *diff);
+PLUMB_API const struct plumb_series_diff *
+plumb_run_diff_series(const struct plumb_run_diff *diff, size_t i);
+PLUMB_API size_t plumb_run_diff_setting_count(const struct plumb_run_diff *diff);
+PLUMB_API const struct plumb_setting_diff *
+plumb_run_diff_setting(const struct plumb_run_diff *diff, size_t i);
+
+/* ---- before training starts ---------------------------------------------------------------- */
+
+enum plumb_check_status {
+    PLUMB_CHECK_FINE,
+    PLUMB_CHECK_NOTE,
+    PLUMB_CHECK_WARNING,
+    PLUMB_CHECK_ERROR,
+    PLUMB_CHECK_STATUS_COUNT
+};
+PLUMB_API const char *plumb_check_status_name(enum plumb_check_status status); /* "fine", ... */
+
+struct plumb_check_row {
+    enum plumb_check_status status;
+    const char *what;
+    const char *a, *b; /* b is NULL if it is about A alone */
+    const char *why;   /* or NULL */
+};
+
+struct plumb_check;
+
+/* Parameters, batch, seeds and settings of a run; of two if `b` is not NULL. */
+PLUMB_API enum plumb_status plumb_check_new(struct plumb_run *a, struct plumb_run *b,
+                                            struct plumb_check **check,
+                                            struct plumb_error *err);
+PLUMB_API void plumb_check_free(struct plumb_check *check);
+PLUMB_API size_t plumb_check_row_count(const struct plumb_check *check);
+PLUMB_API const struct plumb_check_row *plumb_check_row(const struct plumb_check *check,
+                                                        size_t i);
+PLUMB_API enum plumb_check_status plumb_check_worst(const struct plumb_check *check);
 
 /* ---- reports -------------------------------------------------------------------------- */
 
@@ -839,6 +988,16 @@ PLUMB_API enum plumb_status plumb_report_diff(const struct plumb_diff *diff,
                                               const struct plumb_sink *sink,
                                               struct plumb_error *err);
 
+struct plumb_run_diff_report_options {
+    enum plumb_report_form form;
+    bool all; /* text: the tables behind the answer as well */
+    int width;
+};
+PLUMB_API enum plumb_status
+plumb_report_run_diff(const struct plumb_run_diff *diff,
+                      const struct plumb_run_diff_report_options *options,
+                      const struct plumb_sink *sink, struct plumb_error *err);
+
 struct plumb_run_report_options {
     bool json;
     int width;          /* columns of a text report; 0: unlimited */
@@ -855,6 +1014,10 @@ PLUMB_API enum plumb_status plumb_report_run(struct plumb_run *run,
                                              const struct plumb_run_report_options *options,
                                              const struct plumb_sink *sink,
                                              struct plumb_error *err);
+
+PLUMB_API enum plumb_status plumb_report_check(const struct plumb_check *check, bool json,
+                                               int width, const struct plumb_sink *sink,
+                                               struct plumb_error *err);
 
 PLUMB_API enum plumb_status plumb_report_nan(const struct plumb_nan *nan, bool json,
                                              const struct plumb_sink *sink,

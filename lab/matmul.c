@@ -24,6 +24,35 @@ static void add_rows(size_t n, size_t k, const real *a, size_t a_step, const rea
     }
 }
 
+/* The same with the last k first. */
+static void add_rows_descending(size_t n, size_t k, const real *a, size_t a_step, const real *b,
+                                size_t b_row, real *restrict c)
+{
+    for (size_t p = k; p-- > 0;) {
+        real factor = a[p * a_step];
+        const real *row = b + p * b_row;
+        for (size_t j = 0; j < n; j++)
+            c[j] += factor * row[j];
+    }
+}
+
+enum { BLOCK = 8 };
+
+/* The same in blocks, each summed on its own, as parallel hardware does. */
+static void add_rows_in_blocks(size_t n, size_t k, const real *a, size_t a_step, const real *b,
+                               size_t b_row, real *restrict c)
+{
+    for (size_t first = 0; first < k; first += BLOCK) {
+        size_t end = first + BLOCK < k ? first + BLOCK : k;
+        for (size_t j = 0; j < n; j++) {
+            real sum = 0;
+            for (size_t p = first; p < end; p++)
+                sum += a[p * a_step] * b[p * b_row + j];
+            c[j] += sum;
+        }
+    }
+}
+
 /* The same with the partial sums rounded after every addition. */
 static void add_rows_rounded(const struct lab_precision *precision, size_t n, size_t k,
                              const real *a, size_t a_step, const real *b, size_t b_row, real *c)
@@ -40,12 +69,17 @@ static void add_rows_rounded(const struct lab_precision *precision, size_t n, si
 void lab_matmul(const struct lab_precision *precision, size_t m, size_t n, size_t k,
                 struct lab_matrix a, struct lab_matrix b, struct lab_matrix c)
 {
+    static void (*const add[LAB_SUMS_COUNT])(size_t, size_t, const real *, size_t, const real *,
+                                             size_t, real *restrict) = {
+        [LAB_SUMS_ASCENDING] = add_rows,
+        [LAB_SUMS_DESCENDING] = add_rows_descending,
+        [LAB_SUMS_BLOCKS] = add_rows_in_blocks};
     bool exact = lab_precision_is_exact(precision->accumulate);
     for (size_t i = 0; i < m; i++) {
         const real *a_row = a.data + i * a.row;
         real *c_row = c.data + i * c.row;
         if (exact)
-            add_rows(n, k, a_row, a.column, b.data, b.row, c_row);
+            add[precision->sums](n, k, a_row, a.column, b.data, b.row, c_row);
         else
             add_rows_rounded(precision, n, k, a_row, a.column, b.data, b.row, c_row);
     }

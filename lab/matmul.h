@@ -13,7 +13,8 @@ struct lab_matrix {
 };
 
 /* C += A B, with A m x k, B k x n, C m x n; rows of B and C are contiguous (column == 1).
- * Sums run over k in ascending order, in the accumulation type. */
+ * Sums run over k in the order asked for, ascending unless told otherwise, in the accumulation
+ * type. */
 void lab_matmul(const struct lab_precision *precision, size_t m, size_t n, size_t k,
                 struct lab_matrix a, struct lab_matrix b, struct lab_matrix c);
 /* out (columns x rows) = in (rows x columns, row-major) */

@@ -11,11 +11,15 @@
 
 #include "real.h"
 
+/* In which order the terms of a product's sums are added: correct results all. */
+enum lab_sums { LAB_SUMS_ASCENDING, LAB_SUMS_DESCENDING, LAB_SUMS_BLOCKS, LAB_SUMS_COUNT };
+
 struct lab_precision {
     enum plumb_dtype compute;    /* f32 means: leave as it is */
     enum plumb_dtype accumulate; /* of sums in matrix products */
     enum plumb_round round;
     bool saturate; /* what overflows becomes the largest finite value */
+    enum lab_sums sums;
 };
 
 bool lab_precision_is_exact(enum plumb_dtype dtype);

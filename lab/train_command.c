@@ -109,6 +109,13 @@ static void read_optimizer(const struct choices *choices, struct lab_settings *s
 static void read_numeric(const struct choices *choices, struct lab_numeric_settings *numeric)
 {
     numeric->precision.accumulate = dtype_of(choices, OPTION_ACCUMULATE, PLUMB_F32);
+    static const char *const sums[LAB_SUMS_COUNT] = {"ascending", "descending", "blocks"};
+    const char *order = choices->text[OPTION_SUMS];
+    while (order && numeric->precision.sums < LAB_SUMS_COUNT &&
+           strcmp(order, sums[numeric->precision.sums]) != 0)
+        numeric->precision.sums++;
+    if (numeric->precision.sums == LAB_SUMS_COUNT)
+        refuse(choices, OPTION_SUMS);
     const char *round = choices->text[OPTION_ROUND];
     if (round && !plumb_round_from_name(round, &numeric->precision.round))
         refuse(choices, OPTION_ROUND);

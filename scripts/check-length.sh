@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No function over 70 lines, no file over 1000; a file over 600 is mentioned. Relies on the
+# No function over 70 lines, no file over 1000 but the one public header; a file over 600 is mentioned. Relies on the
 # format: a function's braces, and only those, stand alone in the first column.
 #     scripts/check-length.sh [ROOT]
 set -uo pipefail
@@ -8,7 +8,7 @@ cd "${1:-$(dirname "$0")/..}"
 # shellcheck disable=SC2046  # folders that do not exist yet drop out
 find $(ls -d src include lab python bench examples tests 2>/dev/null) -name '*.[ch]' -exec awk '
     function finish() {
-        if (last > 1000) { printf "%s: %d lines, at most 1000: split it\n", name, last; bad = 1 }
+        if (last > 1000 && name != "include/plumb.h") { printf "%s: %d lines, at most 1000: split it\n", name, last; bad = 1 }
         else if (last > 600) printf "%s: %d lines, getting long (600)\n", name, last
     }
     FNR == 1 { if (name) finish(); name = FILENAME; start = 0 }

@@ -9,8 +9,8 @@ struct diff_arguments {
     const char *map, *csv;
     double rtol, atol;
     size_t top, threads;
-    bool json;
-    struct text_list metrics;
+    bool json, all;
+    struct text_list metrics, noise;
 };
 
 static const struct option_row rows[] = {
@@ -26,6 +26,10 @@ static const struct option_row rows[] = {
      offsetof(struct diff_arguments, top)},
     {"csv", "FILE", "also write a table of all pairs and metrics", OPTION_TEXT,
      offsetof(struct diff_arguments, csv)},
+    {"all", NULL, "of runs: all tables, and all steps after the answer is clear", OPTION_FLAG,
+     offsetof(struct diff_arguments, all)},
+    {"noise", "RUN", "another run of A's program: what is normal; may be repeated", OPTION_LIST,
+     offsetof(struct diff_arguments, noise)},
     {"json", NULL, "for programs", OPTION_FLAG, offsetof(struct diff_arguments, json)},
     {"threads", "N", "threads to use (default: one a processor)", OPTION_COUNT,
      offsetof(struct diff_arguments, threads)},
@@ -38,7 +42,22 @@ static bool write_csv_bytes(void *context, const char *bytes, size_t size)
     return fwrite(bytes, 1, size, context) == size;
 }
 
-static int write_csv(const struct plumb_diff *diff, const char *path)
+/* One of the two is there. */
+struct comparison {
+    const struct plumb_diff *files;
+    const struct plumb_run_diff *runs;
+};
+
+static enum plumb_status write_form(const struct comparison *comparison,
+                                    enum plumb_report_form form, const struct plumb_sink *sink)
+{
+    const struct plumb_diff_report_options of_files = {.form = form};
+    const struct plumb_run_diff_report_options of_runs = {.form = form};
+    return comparison->files ? plumb_report_diff(comparison->files, &of_files, sink, NULL)
+                             : plumb_report_run_diff(comparison->runs, &of_runs, sink, NULL);
+}
+
+static int write_csv(const struct comparison *comparison, const char *path)
 {
     FILE *file = fopen(path, "w");
     if (!file) {
@@ -47,9 +66,7 @@ static int write_csv(const struct plumb_diff *diff, const char *path)
         return EXIT_TROUBLE;
     }
     const struct plumb_sink sink = {.write = write_csv_bytes, .context = file};
-    const struct plumb_diff_report_options options = {.form = PLUMB_REPORT_CSV};
-    struct plumb_error error;
-    const enum plumb_status status = plumb_report_diff(diff, &options, &sink, &error);
+    const enum plumb_status status = write_form(comparison, PLUMB_REPORT_CSV, &sink);
     const bool whole = fclose(file) == 0;
     if (status == PLUMB_OK && whole)
         return EXIT_ALIKE;
@@ -60,7 +77,8 @@ static int write_csv(const struct plumb_diff *diff, const char *path)
 
 static int report(const struct plumb_diff *diff, const struct diff_arguments *arguments)
 {
-    if (arguments->csv && write_csv(diff, arguments->csv))
+    const struct comparison comparison = {.files = diff};
+    if (arguments->csv && write_csv(&comparison, arguments->csv))
         return EXIT_TROUBLE;
     const struct plumb_diff_report_options options = {
         .form = arguments->json ? PLUMB_REPORT_JSON : PLUMB_REPORT_TEXT,
@@ -104,6 +122,60 @@ static int compare(const char *path_a, const char *path_b,
     return code;
 }
 
+/* ---- runs ------------------------------------------------------------------------------------ */
+
+static int report_runs(const struct plumb_run_diff *diff,
+                       const struct diff_arguments *arguments)
+{
+    const struct comparison comparison = {.runs = diff};
+    if (arguments->csv && write_csv(&comparison, arguments->csv))
+        return EXIT_TROUBLE;
+    const struct plumb_run_diff_report_options options = {
+        .form = arguments->json ? PLUMB_REPORT_JSON : PLUMB_REPORT_TEXT,
+        .all = arguments->all,
+        .width = terminal_width(),
+    };
+    struct plumb_error error;
+    if (plumb_report_run_diff(diff, &options, &standard_output, &error))
+        return fail(&error);
+    return plumb_run_diff_verdict(diff) <= PLUMB_ROUNDING ? EXIT_ALIKE : EXIT_DIFFERENT;
+}
+
+static enum plumb_status open_all(const struct text_list *paths, struct plumb_run **runs,
+                                  struct plumb_error *error)
+{
+    enum plumb_status status = PLUMB_OK;
+    for (size_t i = 0; i < paths->count && !status; i++)
+        status = plumb_run_open(paths->items[i], &runs[i], error);
+    return status;
+}
+
+static int compare_runs(const char *path_a, const char *path_b,
+                        const struct diff_arguments *arguments)
+{
+    struct plumb_error error;
+    struct plumb_run *a = NULL, *b = NULL, *noise[LIST_MOST] = {NULL};
+    struct plumb_run_diff *diff = NULL;
+    struct progress_bar bar;
+    progress_begin(&bar);
+    const struct plumb_run_diff_options options = {.noise = noise,
+                                                   .noise_count = arguments->noise.count,
+                                                   .everything = arguments->all,
+                                                   .progress = &bar.callbacks};
+    const bool failed = plumb_run_open(path_a, &a, &error) ||
+                        plumb_run_open(path_b, &b, &error) ||
+                        open_all(&arguments->noise, noise, &error) ||
+                        plumb_run_diff_new(a, b, &options, &diff, &error);
+    progress_end(&bar);
+    const int code = failed ? fail(&error) : report_runs(diff, arguments);
+    plumb_run_diff_free(diff);
+    for (size_t i = 0; i < arguments->noise.count; i++)
+        plumb_run_close(noise[i]);
+    plumb_run_close(b);
+    plumb_run_close(a);
+    return code;
+}
+
 static bool metrics_exist(const struct text_list *metrics)
 {
     const struct plumb_comparison nothing = {0};
@@ -125,10 +197,13 @@ static int run(int argc, char **argv)
     if (!options_parse("diff", &command_diff.options, argc, argv, &arguments, &operands))
         return EXIT_TROUBLE;
     if (operands.count != 2)
-        return fail_usage(&command_diff, "two files are compared: the reference A, then B");
+        return fail_usage(&command_diff,
+                          "two files or runs are compared: the reference A, then B");
     if (!metrics_exist(&arguments.metrics))
         return EXIT_TROUBLE;
-    return compare(operands.items[0], operands.items[1], &arguments);
+    const char *a = operands.items[0], *b = operands.items[1];
+    return plumb_run_is(a) && plumb_run_is(b) ? compare_runs(a, b, &arguments)
+                                              : compare(a, b, &arguments);
 }
 
 const struct command command_diff = {
@@ -143,10 +218,14 @@ const struct command command_diff = {
         "  rounding       what the types and the length of the sums allow\n"
         "  approximation  another formula or a less precise accumulator\n"
         "  different      with a pattern: bit-flip, blocks, slice, scaled, transposed ...\n"
+        "Of two recorded runs it says where they part: configuration, data, weights,\n"
+        "forward, backward, reduction or update; rank, step and op; and whether it is\n"
+        "more than rounding. What follows from it is folded.\n"
         "Exit code 0 for identical and rounding, 1 for the others, 2 for trouble.\n\n"
         "  plumb diff reference.pth migrated.ckpt\n"
         "  plumb diff a.npy b.npy --metric cosine --metric max_abs\n"
-        "  plumb diff run1/ run2/ --top 0 --csv pairs.csv\n",
+        "  plumb diff dump1/ dump2/ --top 0 --csv pairs.csv\n"
+        "  plumb diff runs/reference runs/migrated --noise runs/reference-again\n",
     .options = {rows, sizeof rows / sizeof *rows},
     .run = run,
 };

@@ -39,7 +39,8 @@ const struct command command_nan = {
     .name = "nan",
     .summary = "the first op whose inputs are finite and whose output is not",
     .operands = "RUN",
-    .detail = "Walks the tensor records of a run in the order of execution: which op made the\n"
+    .detail = "Walks the tensor records of all ranks in the order of execution, through their\n"
+              "collectives: which op made the\n"
               "first NaN or infinity, or reached the largest value of its type, at which step\n"
               "and element, and what followed from it. Gradients that overflow under a loss\n"
               "scale without harm are counted only. Exit code 1 if there is something.\n\n"

@@ -5,21 +5,37 @@
  * (and gradients). An op with finite inputs and an output that is not is where it began. Under a
  * loss scale, gradients that overflow and weights that stay finite are how the scale finds its
  * size: such steps are counted and passed over.
+ *
+ * Each rank is walked on its own. Of the first places of all ranks the earliest by the clock of the
+ * collectives (nan_clock.h) is the origin; at the same time what was made comes before what came in,
+ * and that before what a collective brought.
  */
 #include "diagnose/nan_origin.h"
 
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "diagnose/nan_clock.h"
 #include "model/dtype.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+/* How a value that is not finite came to a place. */
+enum way { MADE, CAME_IN, BROUGHT };
+
+/* When something was on a rank. */
+struct moment {
+    uint64_t passed; /* collectives of its step */
+    uint64_t since;  /* records after the last of them */
+};
 
 /* The call of an op whose records are being seen. */
 struct call {
     bool open;
+    struct moment moment;
     char op[512];
     enum plumb_phase phase;
     int64_t step;
@@ -31,6 +47,9 @@ struct call {
 struct search {
     struct plumb_nan *nan;
     int rank;
+    struct moment moment;
+    struct moment origin_moment, full_moment;
+    enum way way;
     bool has_scale;      /* a loss scale is at work */
     size_t streak, most; /* steps in a row whose gradients overflowed; how many are a fault */
     int64_t last_recovered;
@@ -105,12 +124,19 @@ static void close_call(struct search *search)
     if (!search->has_full && !search->found && call->full_output && !call->full_input) {
         search->has_full = true;
         search->full = call->full;
+        search->full_moment = call->moment;
     }
     if (!call->bad_input && !call->bad_output)
         return;
     const struct plumb_nan_place *place = call->bad_output ? &call->output : &call->input;
+    call->output.severity = call->bad_input ? "high" : "critical";
+    call->input.severity = call->bad_output ? "high" : "medium";
     if (!search->found) {
         search->found = true;
+        search->origin_moment = call->moment;
+        search->way = call->bad_input                         ? CAME_IN
+                      : call->phase == PLUMB_PHASE_COLLECTIVE ? BROUGHT
+                                                              : MADE;
         search->came_in = call->bad_input;
         search->origin = call->bad_input ? call->input : call->output;
         search->largest = call->largest;
@@ -145,6 +171,16 @@ static void recover(struct search *search)
     search->recovered++;
 }
 
+/* Moves the rank's moment past the call that was just closed. */
+static void pass_on(struct search *search, int64_t step)
+{
+    const struct call *before = &search->call;
+    if (before->step != step)
+        search->moment = (struct moment){0, 0};
+    else if (before->phase == PLUMB_PHASE_COLLECTIVE)
+        search->moment = (struct moment){search->moment.passed + 1, 0};
+}
+
 static void open_call(struct search *search, const struct plumb_tensor_record *record)
 {
     struct call *call = &search->call;
@@ -152,6 +188,7 @@ static void open_call(struct search *search, const struct plumb_tensor_record *r
         strncmp(call->op, record->label, sizeof call->op - 1) == 0)
         return;
     close_call(search);
+    pass_on(search, record->step);
     /* A later step: did the weights survive the gradients of that one? */
     if (search->found && !search->settled && record->step > search->origin.step) {
         if (search->only_gradients && search->has_scale)
@@ -159,7 +196,8 @@ static void open_call(struct search *search, const struct plumb_tensor_record *r
         else
             search->settled = true;
     }
-    *call = (struct call){.open = true, .phase = record->phase, .step = record->step};
+    *call = (struct call){
+        .open = true, .moment = search->moment, .phase = record->phase, .step = record->step};
     (void)snprintf(call->op, sizeof call->op, "%s", record->label);
 }
 
@@ -170,6 +208,7 @@ static bool see(void *context, const struct plumb_tensor_record *record)
     if (!record->has_stats)
         return true;
     open_call(search, record);
+    search->moment.since++;
     const char *kind = kind_of(&record->stats);
     const bool input = is_input(record);
     const double largest = fmax(fabs(record->stats.min), fabs(record->stats.max));
@@ -227,10 +266,9 @@ static void finish(struct search *search)
     search->recovered = 0;
 }
 
-static void keep(struct plumb_nan *nan, struct search *search)
+/* What saturated earlier in the same step is where it began. */
+static void begin_with_full(struct search *search)
 {
-    nan->recovered += search->recovered;
-    /* What saturated earlier in the same step is where it began. */
     if (search->found && search->has_full && search->full.step == search->origin.step) {
         if (search->chain_count == PLUMB_NAN_CHAIN)
             search->chain_count--;
@@ -239,23 +277,91 @@ static void keep(struct plumb_nan *nan, struct search *search)
         search->chain[0] = search->origin;
         search->chain_count++;
         search->chain_total++;
-        search->origin = search->full;
         search->came_in = false;
         search->largest = 0;
-    } else if (!search->found && search->has_full) {
-        search->found = true;
-        search->origin = search->full;
-    }
-    if (!search->found || (nan->found && nan->origin.step <= search->origin.step))
+    } else if (search->found || !search->has_full) {
         return;
+    }
+    search->found = true;
+    search->way = MADE;
+    search->origin = search->full;
+    search->origin.severity = "critical";
+    search->origin_moment = search->full_moment;
+}
+
+/* The first place of one rank. */
+struct candidate {
+    struct plumb_nan_place place;
+    uint64_t time, since;
+    enum way way;
+    size_t chain_total;
+};
+
+static int in_order(const void *x, const void *y)
+{
+    const struct candidate *a = x, *b = y;
+    if (a->place.step != b->place.step)
+        return a->place.step < b->place.step ? -1 : 1;
+    if (a->time != b->time)
+        return a->time < b->time ? -1 : 1;
+    if (a->way != b->way)
+        return a->way < b->way ? -1 : 1;
+    if (a->since != b->since)
+        return a->since < b->since ? -1 : 1;
+    return (a->place.rank > b->place.rank) - (a->place.rank < b->place.rank);
+}
+
+/* All ranks together. */
+struct ranks {
+    struct plumb_nan_clock *clock;
+    struct candidate *candidates;
+    size_t count;
+};
+
+static void keep(struct plumb_nan *nan, struct search *search, struct ranks *ranks)
+{
+    nan->recovered += search->recovered;
+    begin_with_full(search);
+    if (!search->found)
+        return;
+    const struct moment *moment = &search->origin_moment;
+    const int64_t step = search->origin.step;
+    /* A collective brings it when it ends: not before all who put something in came to it. */
+    const uint64_t time =
+        search->way == BROUGHT
+            ? plumb_nan_clock_time(ranks->clock, search->rank, step, moment->passed + 1) - 1
+            : plumb_nan_clock_time(ranks->clock, search->rank, step, moment->passed);
+    const struct candidate candidate = {search->origin, time, moment->since, search->way,
+                                        search->chain_total};
+    ranks->candidates[ranks->count++] = candidate;
+    for (size_t i = 0; i + 1 < ranks->count; i++)
+        if (in_order(&ranks->candidates[i], &candidate) < 0)
+            return;
     nan->found = true;
     nan->origin = search->origin;
     nan->came_in = search->came_in;
     nan->chain_count = search->chain_count;
-    nan->chain_total = search->chain_total;
     memcpy(nan->chain, search->chain, sizeof nan->chain);
+    nan->largest[0] = '\0';
     if (search->largest > 0)
         (void)snprintf(nan->largest, sizeof nan->largest, "%.6g", search->largest);
+}
+
+/* What followed on the rank of the origin, then where it came up first on each other rank. */
+static void join_chains(struct plumb_nan *nan, struct ranks *ranks)
+{
+    enum { OWN = PLUMB_NAN_CHAIN / 2 };
+    nan->chain_total = 0;
+    if (ranks->count)
+        qsort(ranks->candidates, ranks->count, sizeof *ranks->candidates, in_order);
+    if (ranks->count > 1 && nan->chain_count > OWN)
+        nan->chain_count = OWN;
+    for (size_t i = 0; i < ranks->count; i++) {
+        const struct candidate *candidate = &ranks->candidates[i];
+        nan->chain_total += candidate->chain_total + (i > 0);
+        if (i && nan->chain_count < PLUMB_NAN_CHAIN)
+            nan->chain[nan->chain_count++] = candidate->place;
+    }
 }
 
 /* Without a record that shows it, the loss still may. */
@@ -295,7 +401,11 @@ static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan
                                     struct plumb_error *err)
 {
     struct search *search = plumb_alloc_array(1, sizeof *search);
-    enum plumb_status status = search ? PLUMB_OK : plumb_fail_memory(err);
+    struct ranks ranks = {.candidates = plumb_alloc_array(plumb_run_rank_count(run) + 1,
+                                                          sizeof *ranks.candidates)};
+    enum plumb_status status = search && ranks.candidates
+                                   ? plumb_nan_clock_new(run, &ranks.clock, err)
+                                   : plumb_fail_memory(err);
     for (size_t i = 0; i < plumb_run_rank_count(run) && !status; i++) {
         const struct plumb_run_query query = {.rank = plumb_run_rank(run, i)->rank};
         *search = (struct search){.nan = nan, .rank = query.rank};
@@ -305,8 +415,12 @@ static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan
         if (!status && search->failed)
             status = plumb_fail_memory(err);
         if (!status)
-            keep(nan, search);
+            keep(nan, search, &ranks);
     }
+    if (!status)
+        join_chains(nan, &ranks);
+    plumb_nan_clock_free(ranks.clock);
+    plumb_free(ranks.candidates);
     plumb_free(search);
     if (!status && (!look_at_losses(nan, run) ||
                     (nan->found && !plumb_nan_explain(nan, plumb_run_path(run)))))

@@ -10,11 +10,10 @@ static void put_place(struct plumb_json_writer *json, const struct plumb_nan_pla
 {
     const struct {
         const char *key, *text;
-    } texts[] = {{"op", place->op},
-                 {"phase", plumb_phase_name(place->phase)},
-                 {"slot", place->slot},
-                 {"dtype", plumb_dtype_name(place->dtype)},
-                 {"kind", place->kind}};
+    } texts[] = {
+        {"op", place->op},     {"phase", plumb_phase_name(place->phase)},
+        {"slot", place->slot}, {"dtype", plumb_dtype_name(place->dtype)},
+        {"kind", place->kind}, {"severity", place->severity ? place->severity : "critical"}};
     plumb_json_open_object(json);
     plumb_json_put_key(json, "rank");
     plumb_json_put_int(json, place->rank);
@@ -61,11 +60,13 @@ static void write_json(const struct plumb_nan *nan, struct plumb_buffer *to)
 
 static void write_place(const struct plumb_nan_place *place, struct plumb_buffer *to)
 {
-    plumb_buffer_printf(to, "step %lld  %s  %s  %s  %s  %s", (long long)place->step, place->op,
-                        plumb_phase_name(place->phase), place->slot,
-                        plumb_dtype_name(place->dtype), place->kind);
+    plumb_buffer_printf(to, "rank %d  step %lld  %s  %s  %s  %s  %s", place->rank,
+                        (long long)place->step, place->op, plumb_phase_name(place->phase),
+                        place->slot, plumb_dtype_name(place->dtype), place->kind);
     if (place->element >= 0)
         plumb_buffer_printf(to, " at element %lld", (long long)place->element);
+    if (place->severity)
+        plumb_buffer_printf(to, "  (%s)", place->severity);
     plumb_buffer_text(to, "\n");
 }
 

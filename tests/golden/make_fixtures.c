@@ -206,19 +206,19 @@ static void make_damaged(void)
 
 /* ---- a recorded run --------------------------------------------------------------------- */
 
-/* Three layers, four steps; at step 2 the second layer divides by zero. */
-static void make_run(void)
+/* Three layers, four steps; at step 2 the second layer divides by `divisor`. */
+static void make_run(const char *name, float divisor)
 {
     static const int64_t shape[] = {2, 3};
     static const char *const layers[] = {"layers.0", "layers.1", "layers.2"};
     struct plumb_recorder *recorder = NULL;
     struct plumb_error error;
     char path[600];
-    (void)snprintf(path, sizeof path, "%s", in_folder("run"));
+    (void)snprintf(path, sizeof path, "%s", in_folder(name));
     const struct plumb_recorder_options options = {
         .path = path, .framework = "toy", .command_line = "toy --steps 4", .no_thread = true};
     if (plumb_recorder_open(&options, &recorder, &error))
-        stop(error.message, "run");
+        stop(error.message, name);
     plumb_record_config(recorder, "optimizer", "\"sgd\"");
     plumb_record_config(recorder, "lr", "0.1");
     for (int64_t step = 0; step < 4; step++) {
@@ -229,7 +229,7 @@ static void make_run(void)
                                PLUMB_CALL_COUNTED);
             plumb_record_tensor(recorder, "input0", PLUMB_F32, 2, shape, values);
             for (int k = 0; k < 6; k++)
-                values[k] /= step >= 2 && i == 1 && k == 4 ? 0.0F : 2.0F;
+                values[k] /= step >= 2 && i == 1 && k == 4 ? divisor : 2.0F;
             plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
             plumb_record_leave(recorder);
         }
@@ -239,7 +239,7 @@ static void make_run(void)
         plumb_record_step_end(recorder);
     }
     if (plumb_recorder_close(recorder, NULL, &error))
-        stop(error.message, "run");
+        stop(error.message, name);
 }
 
 /* One step with its values, of types that numpy has and one that it has not. */
@@ -284,7 +284,8 @@ int main(int argc, char **argv)
     make_pairs();
     make_small();
     make_damaged();
-    make_run();
+    make_run("run", 0);
+    make_run("run-well", 2);
     make_saved_run();
     return 0;
 }

@@ -1,0 +1,519 @@
+/* run_blame.c - see run_blame.h. */
+#include "compare/run_blame.h"
+
+#include "base/memory.h"
+#include "base/text.h"
+#include "compare/run_gradients.h"
+#include "compare/run_value_pair.h"
+#include "model/dtype.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_EVENTS = 20000, MOST_EVENTS_OF_STEP = 256, MOST_FED = 1 << 20 };
+
+/* An error may grow so much from an op's input to its output, or from one step to the next. */
+static const double usual_gain = 32, gain_of_values = 8;
+/* Statistics do not see a gradient that took another way through a maximum or a relu: below this,
+ * in the first step and in later ones, a jump may be that. */
+static const double seen_by_statistics = 1e-3, seen_later = 2e-2;
+
+struct walk {
+    struct plumb_blame *blame;
+    struct plumb_rank_state *state;
+    const struct plumb_step_pair *pair;
+    struct plumb_row_error *errors; /* of A's rows that have a partner */
+    double *estimate;               /* of A's rows: the error they may carry */
+    bool dirty;                     /* an earlier op of this step differs */
+    bool made_something;            /* an earlier op of this step has an output */
+    uint32_t position;
+    size_t first_event; /* of this step */
+};
+
+void plumb_blame_release(struct plumb_blame *blame)
+{
+    plumb_free(blame->events);
+    plumb_free(blame->fed);
+    *blame = (struct plumb_blame){0};
+}
+
+/* ---- growing lists ----------------------------------------------------------------------------- */
+
+static struct plumb_event *add_event(struct walk *walk)
+{
+    struct plumb_blame *blame = walk->blame;
+    if (blame->event_count >= MOST_EVENTS ||
+        blame->event_count - walk->first_event >= MOST_EVENTS_OF_STEP) {
+        blame->events_lost++;
+        return NULL;
+    }
+    if (blame->event_count == blame->event_capacity) {
+        const size_t capacity = blame->event_capacity ? 2 * blame->event_capacity : 16;
+        struct plumb_event *events =
+            plumb_realloc_array(blame->events, capacity, sizeof *events);
+        if (!events) {
+            blame->failed = true;
+            return NULL;
+        }
+        blame->events = events;
+        blame->event_capacity = capacity;
+    }
+    return &blame->events[blame->event_count++];
+}
+
+static void add_fed(struct plumb_blame *blame, int64_t step, uint32_t label)
+{
+    if (blame->fed_count == blame->fed_capacity) {
+        const size_t capacity = blame->fed_capacity ? 2 * blame->fed_capacity : 64;
+        struct plumb_fed *fed = blame->fed_count < MOST_FED
+                                    ? plumb_realloc_array(blame->fed, capacity, sizeof *fed)
+                                    : NULL;
+        blame->failed |= !fed && blame->fed_count < MOST_FED;
+        if (!fed)
+            return;
+        blame->fed = fed;
+        blame->fed_capacity = capacity;
+    }
+    blame->fed[blame->fed_count++] = (struct plumb_fed){step, label};
+}
+
+static double *history_of(struct walk *walk, uint32_t place)
+{
+    struct plumb_rank_state *state = walk->state;
+    if (place >= state->history_count) {
+        const size_t count = walk->blame->names->count;
+        double *history = plumb_realloc_array(state->history, count, sizeof *history);
+        if (!history) {
+            walk->blame->failed = true;
+            return NULL;
+        }
+        for (size_t i = state->history_count; i < count; i++)
+            history[i] = 0;
+        state->history = history;
+        state->history_count = count;
+    }
+    return &state->history[place];
+}
+
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+/* Counts and errors of all rows; false: they are all the same. */
+static bool compare_rows(struct walk *walk)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    struct plumb_blame *blame = walk->blame;
+    bool differ = false;
+    for (size_t i = 0; i < a->row_count; i++) {
+        const int32_t partner = a->partner[i];
+        if (partner == PLUMB_NO_ROW)
+            continue;
+        struct plumb_row_error *error = &walk->errors[i];
+        const struct plumb_row *x = &walk->pair->a[i], *y = &walk->pair->b[partner];
+        plumb_row_compare(x, y, error);
+        if (!error->same)
+            plumb_value_pair_compare(walk->pair->values, x, y, error);
+        struct plumb_stage_count *stage = &blame->stages[a->stage[i]];
+        stage->rows++;
+        blame->rows++;
+        blame->by_statistics |= error->basis == PLUMB_BASIS_STATISTICS;
+        if (error->same)
+            continue;
+        differ = true;
+        stage->differing++;
+        blame->differing++;
+    }
+    return differ;
+}
+
+static void count_beyond(struct walk *walk, size_t row)
+{
+    const struct plumb_row_error *error = &walk->errors[row];
+    struct plumb_stage_count *stage = &walk->blame->stages[walk->pair->alignment->a.stage[row]];
+    const double ratio = error->allowed > 0 ? error->error / error->allowed : HUGE_VAL;
+    stage->beyond += !(ratio <= 1);
+    if (ratio > stage->worst)
+        stage->worst = ratio;
+}
+
+/* The gradient of a parameter is a sum over the batch that may cancel: its error is judged against
+ * what was summed. */
+static void judge_against_inputs(struct walk *walk, const struct plumb_step_op *op)
+{
+    const struct plumb_step_side *side = &walk->pair->alignment->a;
+    double norm = 0, count = 0;
+    for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = side->next[row]) {
+        const struct plumb_row *a = &walk->pair->a[row];
+        if (a->role == PLUMB_ROW_IN && a->has_stats && a->stats.l2 > norm) {
+            norm = a->stats.l2;
+            count = (double)a->count;
+        }
+        struct plumb_row_error *error = &walk->errors[row];
+        if (a->role != PLUMB_ROW_OUT || side->partner[row] == PLUMB_NO_ROW || error->same ||
+            error->basis == PLUMB_BASIS_VALUES || !isfinite(error->distance) ||
+            !plumb_text_starts(walk->blame->names->texts[a->slot], "grad"))
+            continue;
+        const double terms = a->count > 0 ? fmax(count / (double)a->count, 1) : 1;
+        const double scale = fmax(a->stats.l2, norm * sqrt(terms));
+        if (scale > 0)
+            error->error = error->distance / scale;
+    }
+}
+
+/* ---- why does an input differ? ------------------------------------------------------------------ */
+
+enum cause { CARRIED, CHANGED, OUTSIDE, MISSING_OP, EXTRA_OP };
+
+static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *culprit)
+{
+    const struct plumb_alignment *alignment = walk->pair->alignment;
+    const struct plumb_step_side *a = &alignment->a, *b = &alignment->b;
+    const int32_t source = a->source[row], source_b = b->source[a->partner[row]];
+    const int32_t maker = source == PLUMB_NO_ROW ? PLUMB_NO_ROW : a->op_of[source];
+    const int32_t maker_b = source_b == PLUMB_NO_ROW ? PLUMB_NO_ROW : b->op_of[source_b];
+    if (source != PLUMB_NO_ROW && a->partner[source] != PLUMB_NO_ROW &&
+        !walk->errors[source].same)
+        return CARRIED;
+    if (maker != PLUMB_NO_ROW && a->ops[maker].partner == PLUMB_NO_ROW && !walk->dirty) {
+        *culprit = maker;
+        return MISSING_OP;
+    }
+    if (maker_b != PLUMB_NO_ROW && b->ops[maker_b].partner == PLUMB_NO_ROW && !walk->dirty) {
+        *culprit = maker_b;
+        return EXTRA_OP;
+    }
+    if (source != PLUMB_NO_ROW && a->partner[source] != PLUMB_NO_ROW)
+        return CHANGED;
+    if (walk->pair->a[row].role == PLUMB_ROW_PARAM)
+        return walk->state->dirty ? CARRIED : OUTSIDE;
+    return walk->dirty ? CARRIED : OUTSIDE;
+}
+
+static enum plumb_stage stage_of_input(const struct walk *walk, size_t row, enum cause cause)
+{
+    const enum plumb_stage stage = (enum plumb_stage)walk->pair->alignment->a.stage[row];
+    if (stage == PLUMB_STAGE_WEIGHTS && walk->state->has_step && !walk->state->has_update)
+        return PLUMB_STAGE_UPDATE; /* of the step before, which is not recorded */
+    if (stage == PLUMB_STAGE_FORWARD && cause == OUTSIDE && !walk->made_something)
+        return PLUMB_STAGE_DATA;
+    return stage;
+}
+
+/* ---- events ------------------------------------------------------------------------------------- */
+
+static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind, size_t row)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    const int32_t partner = a->partner[row];
+    struct plumb_event *event = add_event(walk);
+    if (!event)
+        return NULL;
+    *event = (struct plumb_event){
+        .kind = kind,
+        .stage = (enum plumb_stage)a->stage[row],
+        .step = walk->pair->step,
+        .position = walk->position,
+        .rank = walk->state->rank,
+        .label = walk->pair->a[row].label,
+        .op = walk->pair->a[row].op,
+        .slot = walk->pair->a[row].slot,
+        .a = walk->pair->a[row],
+        .b = walk->pair->b[partner],
+        .error = walk->errors[row],
+        .seen_bits = !walk->dirty && !walk->state->dirty,
+        .was_same = walk->state->has_step && !walk->state->dirty,
+    };
+    event->label_b = event->b.label;
+    if (event->error.reordered)
+        event->error.error = kind == PLUMB_EVENT_JUMP ? event->error.error : 1;
+    return event;
+}
+
+static void report_input(struct walk *walk, size_t row, enum cause cause, int32_t culprit)
+{
+    const struct plumb_alignment *alignment = walk->pair->alignment;
+    const enum plumb_event_kind kind = cause == MISSING_OP ? PLUMB_EVENT_MISSING
+                                       : cause == EXTRA_OP ? PLUMB_EVENT_EXTRA
+                                                           : PLUMB_EVENT_INPUT;
+    struct plumb_event *event = report(walk, kind, row);
+    if (!event)
+        return;
+    event->stage = stage_of_input(walk, row, cause);
+    if (kind != PLUMB_EVENT_INPUT) {
+        const struct plumb_step_side *side =
+            kind == PLUMB_EVENT_MISSING ? &alignment->a : &alignment->b;
+        const struct plumb_row *rows =
+            kind == PLUMB_EVENT_MISSING ? walk->pair->a : walk->pair->b;
+        const struct plumb_step_op *op = &side->ops[culprit];
+        event->label = event->label_b = op->label;
+        event->op = op->name;
+        event->slot = rows[op->out == PLUMB_NO_ROW ? (int32_t)op->first : op->out].slot;
+        event->stage = (enum plumb_stage)side->stage[op->first];
+    }
+    if (event->a.phase == PLUMB_PHASE_OPTIMIZER)
+        plumb_gradients_examine(event, walk->pair);
+}
+
+/* An op that contains one that is to blame is not to blame itself. */
+static bool contains_event(const struct walk *walk, const struct plumb_step_op *op)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    for (size_t i = walk->first_event; i < walk->blame->event_count; i++) {
+        const struct plumb_step_op *inner = &a->ops[a->order[walk->blame->events[i].position]];
+        if (inner->first > op->first && inner->last <= op->last)
+            return true;
+    }
+    return false;
+}
+
+/* What an op may leave that took the same bits: an update works element by element. */
+static double own_rounding(const struct plumb_event *event)
+{
+    static const double elementwise = 8 * 0x1p-24;
+    const bool update = event->a.phase == PLUMB_PHASE_OPTIMIZER && event->a.dtype == PLUMB_F32;
+    return update ? elementwise : event->error.allowed;
+}
+
+struct op_view {
+    bool has_input, input_differs;
+    double before;                        /* error of its inputs */
+    int32_t unexplained, culprit, output; /* rows; PLUMB_NO_ROW: none */
+    enum cause cause;
+};
+
+static void look_at_inputs(struct walk *walk, const struct plumb_step_op *op,
+                           struct op_view *view)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = a->next[row]) {
+        const bool input = walk->pair->a[row].role != PLUMB_ROW_OUT;
+        if (!input || a->partner[row] == PLUMB_NO_ROW)
+            continue;
+        const struct plumb_row_error *error = &walk->errors[row];
+        const int32_t source = a->source[row];
+        double carried = source == PLUMB_NO_ROW ? 0 : walk->estimate[source];
+        view->has_input = true;
+        if (!error->same) {
+            view->input_differs = true;
+            carried = fmax(carried, isnan(error->error) ? error->allowed : error->error);
+            int32_t culprit = PLUMB_NO_ROW;
+            const enum cause cause = view->unexplained == PLUMB_NO_ROW
+                                         ? cause_of_input(walk, (size_t)row, &culprit)
+                                         : CARRIED;
+            if (cause != CARRIED) {
+                view->unexplained = row;
+                view->cause = cause;
+                view->culprit = culprit;
+            }
+        }
+        walk->estimate[row] = carried;
+        view->before = fmax(view->before, carried);
+    }
+}
+
+static void look_at_outputs(struct walk *walk, const struct plumb_step_op *op,
+                            struct op_view *view)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    judge_against_inputs(walk, op);
+    for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = a->next[row]) {
+        if (walk->pair->a[row].role != PLUMB_ROW_OUT)
+            continue;
+        const struct plumb_row_error *error = &walk->errors[row];
+        const bool differs = a->partner[row] != PLUMB_NO_ROW && !error->same;
+        walk->estimate[row] =
+            fmax(view->before, differs && !isnan(error->error) ? error->error : 0);
+        if (differs && view->output == PLUMB_NO_ROW)
+            view->output = row;
+    }
+}
+
+/* Does an op depend on something that differs and is not among its recorded inputs? A backward uses
+ * what its forward took and made, an update the weights and moments of the steps before. */
+static bool has_hidden_cause(const struct walk *walk, const struct plumb_step_op *op,
+                             const struct op_view *view)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    if (op->phase == PLUMB_PHASE_OPTIMIZER)
+        return walk->state->dirty;
+    if (op->phase != PLUMB_PHASE_BACKWARD)
+        return !view->has_input && walk->dirty;
+    if (op->forward == PLUMB_NO_ROW)
+        return walk->dirty;
+    for (int32_t row = (int32_t)a->ops[op->forward].first; row != PLUMB_NO_ROW;
+         row = a->next[row])
+        if (a->partner[row] != PLUMB_NO_ROW && !walk->errors[row].same)
+            return true;
+    return false;
+}
+
+/* Optimizers that divide by the size of the gradient turn the sign of a gradient that is nothing but
+ * rounding into a whole step: no error of a weight is too large for that. */
+static bool may_jump(const struct walk *walk, const struct plumb_row *row)
+{
+    const bool weight = row->phase == PLUMB_PHASE_OPTIMIZER &&
+                        plumb_text_starts(walk->blame->names->texts[row->slot], "param");
+    return row->role == PLUMB_ROW_OUT && !weight &&
+           plumb_dtype_is_float((enum plumb_dtype)row->dtype);
+}
+
+/* The output whose error is furthest above what inputs, past and rounding explain. */
+static int32_t find_jump(struct walk *walk, const struct plumb_step_op *op,
+                         const struct op_view *view, double *explained)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    int32_t found = PLUMB_NO_ROW;
+    double most = 1;
+    for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = a->next[row]) {
+        const struct plumb_row *x = &walk->pair->a[row];
+        const struct plumb_row_error *error = &walk->errors[row];
+        if (a->partner[row] == PLUMB_NO_ROW || error->same || !may_jump(walk, x))
+            continue;
+        const double *past = history_of(walk, x->place);
+        const double usual = fmax(fmax(view->before, past ? *past : 0), error->allowed);
+        const double seen = walk->state->has_step ? seen_later : seen_by_statistics;
+        const double limit = error->basis == PLUMB_BASIS_VALUES
+                                 ? gain_of_values * usual
+                                 : fmax(usual_gain * usual, seen);
+        if (error->error / limit > most) {
+            most = error->error / limit;
+            *explained = limit;
+            found = row;
+        }
+    }
+    return found;
+}
+
+static void blame_output(struct walk *walk, const struct plumb_step_op *op,
+                         const struct op_view *view)
+{
+    const bool is_data = walk->pair->alignment->a.stage[view->output] == PLUMB_STAGE_DATA;
+    if (!view->input_differs) {
+        if ((!is_data && has_hidden_cause(walk, op, view)) || contains_event(walk, op))
+            return;
+        struct plumb_event *event = report(walk, PLUMB_EVENT_OUTPUT, (size_t)view->output);
+        if (!event)
+            return;
+        event->through_messages = op->phase == PLUMB_PHASE_COLLECTIVE;
+        event->error.allowed = own_rounding(event);
+        return;
+    }
+    if (op->phase == PLUMB_PHASE_COLLECTIVE)
+        return; /* what the other ranks sent is not known here */
+    double explained = 0;
+    const int32_t row = find_jump(walk, op, view, &explained);
+    struct plumb_event *event =
+        row == PLUMB_NO_ROW ? NULL : report(walk, PLUMB_EVENT_JUMP, (size_t)row);
+    if (!event)
+        return;
+    event->before = view->before;
+    event->error.allowed = explained;
+}
+
+static void visit_op(struct walk *walk, const struct plumb_step_op *op)
+{
+    struct op_view view = {.unexplained = PLUMB_NO_ROW, .output = PLUMB_NO_ROW};
+    if (op->partner == PLUMB_NO_ROW)
+        return;
+    look_at_inputs(walk, op, &view);
+    look_at_outputs(walk, op, &view);
+    if (view.input_differs && op->phase == PLUMB_PHASE_COLLECTIVE)
+        add_fed(walk->blame, walk->pair->step, op->label);
+    if (view.unexplained != PLUMB_NO_ROW)
+        report_input(walk, (size_t)view.unexplained, view.cause, view.culprit);
+    else if (view.output != PLUMB_NO_ROW)
+        blame_output(walk, op, &view);
+    walk->dirty |= view.input_differs || view.output != PLUMB_NO_ROW;
+    walk->made_something |= op->out != PLUMB_NO_ROW;
+}
+
+/* ---- a step -------------------------------------------------------------------------------------- */
+
+static void remember(struct walk *walk)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    for (size_t i = 0; i < a->row_count; i++) {
+        const struct plumb_row_error *error = &walk->errors[i];
+        if (a->partner[i] == PLUMB_NO_ROW || error->same)
+            continue;
+        count_beyond(walk, i);
+        double *past = history_of(walk, walk->pair->a[i].place);
+        if (past && error->error > *past)
+            *past = error->error;
+    }
+}
+
+void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
+                      const struct plumb_step_pair *pair)
+{
+    const struct plumb_step_side *a = &pair->alignment->a;
+    struct walk walk = {
+        .blame = blame, .state = state, .pair = pair, .first_event = blame->event_count};
+    walk.errors = plumb_alloc_array(a->row_count + 1, sizeof *walk.errors);
+    walk.estimate = plumb_alloc_array(a->row_count + 1, sizeof *walk.estimate);
+    blame->failed |= !walk.errors || !walk.estimate;
+    if (!blame->failed && compare_rows(&walk)) {
+        for (; walk.position < a->op_count; walk.position++)
+            visit_op(&walk, &a->ops[a->order[walk.position]]);
+        remember(&walk);
+        state->dirty = true;
+    }
+    state->has_step = true;
+    state->has_update = false;
+    for (size_t i = 0; i < a->op_count; i++)
+        state->has_update |= a->ops[i].phase == PLUMB_PHASE_OPTIMIZER;
+    plumb_free(walk.estimate);
+    plumb_free(walk.errors);
+}
+
+static int by_step_and_label(const void *x, const void *y)
+{
+    const struct plumb_fed *a = x, *b = y;
+    if (a->step != b->step)
+        return a->step < b->step ? -1 : 1;
+    return (a->label > b->label) - (a->label < b->label);
+}
+
+static bool is_later(const struct plumb_event *a, const struct plumb_event *b)
+{
+    return a->step > b->step || (a->step == b->step && a->position > b->position);
+}
+
+/* After something that is more than rounding, errors may grow as they like. */
+static void drop_jumps(struct plumb_blame *blame)
+{
+    const struct plumb_event *clear = NULL;
+    size_t kept = 0;
+    for (size_t i = 0; i < blame->event_count; i++) {
+        const struct plumb_event *event = &blame->events[i];
+        if (event->error.error > event->error.allowed && (!clear || is_later(clear, event)))
+            clear = event;
+    }
+    if (!clear)
+        return;
+    const struct plumb_event first = *clear;
+    for (size_t i = 0; i < blame->event_count; i++) {
+        const struct plumb_event *event = &blame->events[i];
+        if (event->kind != PLUMB_EVENT_JUMP || !is_later(event, &first))
+            blame->events[kept++] = *event;
+    }
+    blame->event_count = kept;
+}
+
+void plumb_blame_settle(struct plumb_blame *blame)
+{
+    size_t kept = 0;
+    if (blame->fed_count)
+        qsort(blame->fed, blame->fed_count, sizeof *blame->fed, by_step_and_label);
+    for (size_t i = 0; i < blame->event_count; i++) {
+        const struct plumb_event *event = &blame->events[i];
+        const struct plumb_fed key = {event->step, event->label};
+        const bool brought =
+            event->through_messages && blame->fed_count &&
+            bsearch(&key, blame->fed, blame->fed_count, sizeof *blame->fed, by_step_and_label);
+        if (!brought)
+            blame->events[kept++] = *event;
+    }
+    blame->event_count = kept;
+    blame->fed_count = 0;
+    drop_jumps(blame);
+}

@@ -1,0 +1,88 @@
+/*
+ * run_blame.h - walks aligned steps and tells what began a difference from what it dragged along.
+ *
+ * An op is to blame if what it took agrees and what it made does not; if it took something else than
+ * what the op before had made; or if its error is far above what the error of its inputs, the errors
+ * of the steps before and rounding explain.
+ */
+#ifndef PLUMB_COMPARE_RUN_BLAME_H
+#define PLUMB_COMPARE_RUN_BLAME_H
+
+#include "compare/run_align.h"
+#include "compare/run_error.h"
+
+enum plumb_event_kind {
+    PLUMB_EVENT_OUTPUT,  /* inputs agree, the output does not */
+    PLUMB_EVENT_INPUT,   /* not what was made before, or came from outside */
+    PLUMB_EVENT_MISSING, /* an op of A that B does not have */
+    PLUMB_EVENT_EXTRA,   /* an op of B that A does not have */
+    PLUMB_EVENT_JUMP,    /* more than its inputs and its past explain */
+};
+
+/* A place that may be a root. */
+struct plumb_event {
+    enum plumb_event_kind kind;
+    enum plumb_stage stage;
+    int64_t step;
+    uint32_t position; /* in the order of execution */
+    int rank;
+    uint32_t label, label_b, op, slot;
+    struct plumb_row a, b; /* what is compared */
+    struct plumb_row_error error;
+    double before;         /* error of what went in */
+    bool through_messages; /* a collective: other ranks may explain it */
+    bool seen_bits;        /* everything before it is the same to the last bit */
+    bool was_same;         /* and there was a step before, so it was the same itself */
+};
+
+/* What was seen of one part of training. */
+struct plumb_stage_count {
+    uint64_t rows, differing;
+    double worst;    /* relative error over allowance */
+    uint64_t beyond; /* rows above their allowance */
+};
+
+struct plumb_rank_state {
+    int rank;
+    bool dirty;      /* something differed in an earlier step */
+    bool has_step;   /* a step was compared */
+    bool has_update; /* the last step's updates are recorded */
+    double *history; /* by place: the largest error up to the step before */
+    size_t history_count;
+};
+
+/* A collective whose input differs on some rank. */
+struct plumb_fed {
+    int64_t step;
+    uint32_t label;
+};
+
+struct plumb_blame {
+    struct plumb_names *names;
+    struct plumb_event *events;
+    size_t event_count, event_capacity;
+    uint64_t events_lost;
+    struct plumb_fed *fed;
+    size_t fed_count, fed_capacity;
+    struct plumb_stage_count stages[PLUMB_STAGE_COUNT];
+    uint64_t rows, differing,
+        before_first;   /* rows seen; different; the same before any event */
+    bool by_statistics; /* some rows have no fingerprint to compare */
+    bool failed;        /* out of memory */
+};
+
+void plumb_blame_release(struct plumb_blame *blame);
+
+/* One step of one rank. Rows are those of the step alone. */
+struct plumb_step_pair {
+    const struct plumb_alignment *alignment;
+    const struct plumb_row *a, *b;
+    int64_t step;
+    const struct plumb_value_pair *values; /* saved on both sides, or NULL */
+};
+void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
+                      const struct plumb_step_pair *pair);
+/* After all ranks of some steps: drops what a collective brought from another rank. */
+void plumb_blame_settle(struct plumb_blame *blame);
+
+#endif

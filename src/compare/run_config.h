@@ -1,0 +1,25 @@
+/* run_config.h - settings of two runs that differ, whatever each framework calls them. */
+#ifndef PLUMB_COMPARE_RUN_CONFIG_H
+#define PLUMB_COMPARE_RUN_CONFIG_H
+
+#include "base/arena.h"
+
+/* How two runs were set. All text is in the arena or belongs to the runs. */
+struct plumb_config_diff {
+    struct plumb_setting_diff *settings; /* those that change what is computed first */
+    size_t count;
+    size_t compared; /* settings that both have */
+    size_t numeric;  /* of `count`, those that change what is computed */
+};
+
+enum plumb_status plumb_config_compare(struct plumb_arena *arena, struct plumb_run *a,
+                                       struct plumb_run *b, struct plumb_config_diff *diff,
+                                       struct plumb_error *err);
+/* The first setting that acts on `stage` and differs on `rank`; NULL if there is none. */
+const struct plumb_setting_diff *plumb_config_find(const struct plumb_config_diff *diff,
+                                                   enum plumb_stage stage, int rank);
+/* Number of a setting, or -1 if it is not known: "learning rate" and the like. */
+bool plumb_config_number(const struct plumb_run *run, int rank, const char *name,
+                         double *number);
+
+#endif

@@ -1,0 +1,116 @@
+/* run_diff.c - `plumb diff` of two runs: the order of the questions, and the accessors. */
+#include "compare/run_diff.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+
+static const char *const stage_names[PLUMB_STAGE_COUNT] = {
+    "config", "data", "weights", "forward", "backward", "reduce", "update"};
+static const char *const basis_names[PLUMB_BASIS_COUNT] = {"bits",   "statistics", "values",
+                                                           "series", "structure",  "setting"};
+static const char *const class_names[PLUMB_SERIES_CLASS_COUNT] = {
+    "same", "noise", "first step differs", "equal, then drifts", "spike", "not finite"};
+
+const char *plumb_stage_name(enum plumb_stage stage)
+{
+    return (unsigned)stage < PLUMB_STAGE_COUNT ? stage_names[stage] : "unknown";
+}
+
+const char *plumb_basis_name(enum plumb_basis basis)
+{
+    return (unsigned)basis < PLUMB_BASIS_COUNT ? basis_names[basis] : "unknown";
+}
+
+const char *plumb_series_class_name(enum plumb_series_class series_class)
+{
+    return (unsigned)series_class < PLUMB_SERIES_CLASS_COUNT ? class_names[series_class]
+                                                             : "unknown";
+}
+
+enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
+                                     const struct plumb_run_diff_options *options,
+                                     struct plumb_run_diff **out, struct plumb_error *err)
+{
+    struct plumb_run_diff *diff = plumb_alloc_array(1, sizeof *diff);
+    if (!diff)
+        return plumb_fail_memory(err);
+    diff->a = a;
+    diff->b = b;
+    enum plumb_status status = plumb_config_compare(&diff->arena, a, b, &diff->config, err);
+    if (!status)
+        status = plumb_series_compare(&diff->arena, a, b, options, &diff->series, err);
+    if (!status)
+        status = plumb_run_diff_walk(diff, options, err);
+    if (!status)
+        status = plumb_run_diff_conclude(diff, err);
+    if (!status)
+        status = plumb_run_diff_advise(diff, err);
+    if (status)
+        plumb_run_diff_free(diff);
+    else
+        *out = diff;
+    return status;
+}
+
+void plumb_run_diff_free(struct plumb_run_diff *diff)
+{
+    if (!diff)
+        return;
+    plumb_blame_release(&diff->blame);
+    plumb_names_release(&diff->names);
+    plumb_arena_release(&diff->arena);
+    plumb_free(diff);
+}
+
+enum plumb_verdict plumb_run_diff_verdict(const struct plumb_run_diff *diff)
+{
+    return diff->verdict;
+}
+
+const char *plumb_run_diff_summary(const struct plumb_run_diff *diff)
+{
+    return diff->summary;
+}
+
+size_t plumb_run_diff_root_count(const struct plumb_run_diff *diff)
+{
+    return diff->root_count;
+}
+
+const struct plumb_run_root *plumb_run_diff_root(const struct plumb_run_diff *diff, size_t i)
+{
+    return i < diff->root_count ? &diff->roots[i] : NULL;
+}
+
+uint64_t plumb_run_diff_victims(const struct plumb_run_diff *diff)
+{
+    return diff->victims;
+}
+
+const struct plumb_run_stage *plumb_run_diff_stage(const struct plumb_run_diff *diff,
+                                                   enum plumb_stage stage)
+{
+    return (unsigned)stage < PLUMB_STAGE_COUNT ? &diff->stages[stage] : NULL;
+}
+
+size_t plumb_run_diff_series_count(const struct plumb_run_diff *diff)
+{
+    return diff->series.count;
+}
+
+const struct plumb_series_diff *plumb_run_diff_series(const struct plumb_run_diff *diff,
+                                                      size_t i)
+{
+    return i < diff->series.count ? &diff->series.items[i] : NULL;
+}
+
+size_t plumb_run_diff_setting_count(const struct plumb_run_diff *diff)
+{
+    return diff->config.count;
+}
+
+const struct plumb_setting_diff *plumb_run_diff_setting(const struct plumb_run_diff *diff,
+                                                        size_t i)
+{
+    return i < diff->config.count ? &diff->config.settings[i] : NULL;
+}

@@ -1,0 +1,174 @@
+/* run_event.c - what an event amounts to, and one sentence that says so with its numbers. */
+#include "compare/run_diff.h"
+
+#include "compare/run_value_pair.h"
+#include "model/dtype.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Above rounding and up to here, another formula or a narrower accumulator would explain it. */
+static const double approximation_most = 1e-3;
+
+static enum plumb_verdict verdict_of(const struct plumb_event *event)
+{
+    const struct plumb_row_error *error = &event->error;
+    if (error->shape_differs || error->reordered || event->kind == PLUMB_EVENT_JUMP)
+        return PLUMB_DIFFERENT; /* an event is reordered only if what went in is the same */
+    if (isnan(error->error))
+        return PLUMB_APPROXIMATION; /* the bits differ; by how much is not recorded */
+    if (error->error <= error->allowed)
+        return PLUMB_ROUNDING;
+    /* A formula does not change from one step to the next. */
+    const bool computed = !event->was_same && (event->stage == PLUMB_STAGE_FORWARD ||
+                                               event->stage == PLUMB_STAGE_BACKWARD);
+    return computed && event->kind == PLUMB_EVENT_OUTPUT &&
+                   error->error <= fmax(approximation_most, 4 * error->allowed)
+               ? PLUMB_APPROXIMATION
+               : PLUMB_DIFFERENT;
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------ */
+
+/* "norm 12.3 in A, 12.9 in B, at least 0.041 apart where rounding allows 1.3e-05" */
+static void describe_numbers(const struct plumb_event *event, char *text, size_t size)
+{
+    const struct plumb_row_error *error = &event->error;
+    const struct plumb_stats *a = &event->a.stats, *b = &event->b.stats;
+    const uint64_t bad_a = a->nan + a->pos_inf + a->neg_inf;
+    const uint64_t bad_b = b->nan + b->pos_inf + b->neg_inf;
+    text[0] = '\0';
+    if (error->shape_differs)
+        (void)snprintf(text, size, "%lld elements in A, %lld in B", (long long)event->a.count,
+                       (long long)event->b.count);
+    else if (error->basis == PLUMB_BASIS_BITS)
+        (void)snprintf(text, size, "the bits differ; by how much is not recorded");
+    else if (bad_a != bad_b)
+        (void)snprintf(text, size, "%llu values are not finite in B, %llu in A",
+                       (unsigned long long)bad_b, (unsigned long long)bad_a);
+    else if (error->reordered)
+        (void)snprintf(text, size, "the same values in another order");
+    else
+        (void)snprintf(
+            text, size, "norm %.6g in A, %.6g in B, %s %.2g apart where %s %.2g", a->l2, b->l2,
+            error->basis == PLUMB_BASIS_VALUES ? "relatively" : "at least", error->error,
+            event->kind == PLUMB_EVENT_JUMP ? "its inputs and its past explain"
+                                            : "rounding allows",
+            error->allowed);
+}
+
+/* What B's batch may be, from its statistics. */
+static void describe_data(const struct plumb_event *event, char *text, size_t size)
+{
+    double s, t;
+    const struct plumb_stats *a = &event->a.stats, *b = &event->b.stats;
+    text[0] = '\0';
+    if (event->stage != PLUMB_STAGE_DATA || event->error.basis == PLUMB_BASIS_BITS)
+        return;
+    if (event->error.reordered)
+        (void)snprintf(text, size, "; the samples are the same, in another order");
+    else if (b->min == b->max && a->min < a->max)
+        (void)snprintf(text, size, "; all values of B are %.6g", b->min);
+    else if (plumb_dtype_is_float((enum plumb_dtype)event->a.dtype) &&
+             plumb_row_is_affine(&event->a, &event->b, &s, &t))
+        (void)snprintf(text, size, "; B is A times %.6g plus %.6g: another normalisation", s,
+                       t);
+}
+
+/* ---- sentences ----------------------------------------------------------------------------------- */
+
+static const char *sentence_of_input(const struct plumb_event *event)
+{
+    switch ((int)event->stage) {
+    case PLUMB_STAGE_DATA:
+        return "the batch is not the same";
+    case PLUMB_STAGE_WEIGHTS:
+        return event->seen_bits && event->position == 0
+                   ? "the weights are not the same before the first op"
+                   : "the weights it uses are not the same, though nothing before it differs";
+    case PLUMB_STAGE_REDUCE:
+        return event->a.phase == PLUMB_PHASE_OPTIMIZER
+                   ? "the optimizer's gradient is not what the reduction returned"
+                   : "what goes into the reduction is not what backward computed";
+    case PLUMB_STAGE_UPDATE:
+        return event->a.phase == PLUMB_PHASE_OPTIMIZER
+                   ? "all gradients agree until the optimizer gets them: clipping, unscaling "
+                     "or "
+                     "freezing lies between"
+                   : "the weights differ after a step whose gradients agree";
+    default:
+        return "its input is not what the op before it made: something that is not recorded "
+               "lies between";
+    }
+}
+
+static const char *sentence_of_output(const struct plumb_event *event)
+{
+    if (event->stage == PLUMB_STAGE_DATA)
+        return "the batch is not the same";
+    if (event->stage == PLUMB_STAGE_REDUCE)
+        return "all ranks put in the same, and something else comes out";
+    if (event->stage == PLUMB_STAGE_UPDATE)
+        return "the gradient is the same, the update is not";
+    return event->error.allowed > 0 && event->error.error <= event->error.allowed
+               ? "the first result that is not the same to the last bit, from equal inputs"
+               : "what it takes is the same, what it makes is not";
+}
+
+static char *write_reason(struct plumb_run_diff *diff, const struct plumb_event *event,
+                          const struct plumb_judgement *judgement)
+{
+    char numbers[512], data[160], other[300] = "";
+    const char *const *texts = diff->names.texts;
+    describe_numbers(event, numbers, sizeof numbers);
+    describe_data(event, data, sizeof data);
+    if (judgement)
+        (void)snprintf(numbers, sizeof numbers, "%.500s", judgement->reason);
+    if (event->kind == PLUMB_EVENT_MISSING || event->kind == PLUMB_EVENT_EXTRA)
+        return plumb_arena_printf(
+            &diff->arena, "%s has no such op; %s of %s, which comes after it, differs: %s",
+            event->kind == PLUMB_EVENT_MISSING ? "B" : "A", texts[event->a.slot],
+            texts[event->a.label], numbers);
+    if (event->label != event->label_b)
+        (void)snprintf(other, sizeof other, " (B runs %.250s in its place)",
+                       texts[event->label_b]);
+    if (event->kind == PLUMB_EVENT_JUMP)
+        return plumb_arena_printf(&diff->arena,
+                                  "the error grows from %.2g to %.2g in this one op%s: %s",
+                                  event->before, event->error.error, other, numbers);
+    return plumb_arena_printf(&diff->arena, "%s%s: %s%s",
+                              event->kind == PLUMB_EVENT_INPUT ? sentence_of_input(event)
+                                                               : sentence_of_output(event),
+                              other, numbers, data);
+}
+
+void plumb_event_judge(struct plumb_run_diff *diff, struct plumb_event *event,
+                       struct plumb_run_root *root)
+{
+    struct plumb_value_pair values = {.names = &diff->names};
+    struct plumb_judgement judgement;
+    struct plumb_comparison comparison;
+    bool judged = false;
+    if (event->error.basis == PLUMB_BASIS_VALUES) {
+        plumb_value_pair_open(&values, diff->a, diff->b, event->rank, event->step);
+        judged = plumb_value_pair_judge(&values, &event->a, &event->b, &comparison, &judgement);
+        plumb_value_pair_close(&values);
+    }
+    const enum plumb_verdict verdict = verdict_of(event);
+    *root = (struct plumb_run_root){
+        .stage = event->stage,
+        .rank = event->rank,
+        .step = event->step,
+        .op = diff->names.texts[event->label],
+        .slot = diff->names.texts[event->slot],
+        .verdict = judged && event->kind != PLUMB_EVENT_JUMP ? judgement.verdict : verdict,
+        .basis = event->kind == PLUMB_EVENT_MISSING || event->kind == PLUMB_EVENT_EXTRA
+                     ? PLUMB_BASIS_STRUCTURE
+                     : event->error.basis,
+        .error = event->error.error,
+        .before = event->before,
+        .allowed = event->error.allowed,
+        .reason = write_reason(diff, event, judged ? &judgement : NULL),
+    };
+}

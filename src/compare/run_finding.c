@@ -1,0 +1,178 @@
+/* run_finding.c - the answer in words: summary, how sure, what to do next; and as findings. */
+#include "compare/run_diff.h"
+
+#include "base/error.h"
+
+#include <string.h>
+
+enum { MOST_SETTINGS = 20 };
+
+/* What usually is behind a first difference in a stage, and what to do about it. */
+static const struct {
+    const char *cause, *fix;
+} habits[PLUMB_STAGE_COUNT] = {
+    [PLUMB_STAGE_CONFIG] = {"the runs are set differently",
+                            "set B as A, or expect the difference"},
+    [PLUMB_STAGE_DATA] =
+        {"another order, another normalisation, another shard or seed of the data",
+         "feed both the same batches before comparing anything else"},
+    [PLUMB_STAGE_WEIGHTS] = {"another initialisation, another checkpoint, or weights that were "
+                             "not loaded",
+                             "start both from the same checkpoint"},
+    [PLUMB_STAGE_FORWARD] =
+        {"the op computes something else: another formula, constant, mode or "
+         "precision, or a faulty device",
+         "run this one op on both sides with the same saved inputs"},
+    [PLUMB_STAGE_BACKWARD] =
+        {"the derivative, the loss scale, or gradients that were kept from "
+         "the step before",
+         "run the backward of this one op with the same saved inputs"},
+    [PLUMB_STAGE_REDUCE] =
+        {"gradients are not reduced, are summed instead of averaged, or are "
+         "overwritten on their way",
+         "compare what goes into the reduction on every rank with what comes "
+         "out"},
+    [PLUMB_STAGE_UPDATE] = {"learning rate, clipping, unscaling, optimizer state or parameter "
+                            "groups",
+                            "compare learning rate, clipping and optimizer groups of both"},
+};
+
+static bool say_alike(struct plumb_run_diff *diff)
+{
+    const char *what = diff->verdict == PLUMB_IDENTICAL
+                           ? "no difference in what both recorded"
+                           : "the runs differ as rounding makes them";
+    diff->summary = plumb_arena_printf(
+        &diff->arena, "%s: %llu tensor records of steps %lld to %lld on %zu rank%s, %zu series",
+        what, (unsigned long long)diff->blame.rows, (long long)diff->first_step,
+        (long long)diff->last_step, diff->ranks, diff->ranks == 1 ? "" : "s",
+        diff->series.count);
+    return diff->summary != NULL;
+}
+
+static const char *place_words(enum plumb_stage stage)
+{
+    static const char *const words[PLUMB_STAGE_COUNT] = {
+        "a setting:",      "the data:",      "the weights of", "the forward of",
+        "the backward of", "the reduction:", "the update:"};
+    return words[stage];
+}
+
+static bool say_first(struct plumb_run_diff *diff)
+{
+    const struct plumb_run_root *first = &diff->roots[0];
+    diff->summary =
+        diff->setting
+            ? plumb_arena_printf(
+                  &diff->arena,
+                  "B leaves A at step %lld on rank %d because of a setting: %s is "
+                  "%s in A and %s in B",
+                  (long long)first->step, first->rank, diff->setting->name, diff->setting->a,
+                  diff->setting->b)
+            : plumb_arena_printf(&diff->arena, "B leaves A at step %lld on rank %d in %s %s",
+                                 (long long)first->step, first->rank, place_words(first->stage),
+                                 first->op);
+    return diff->summary != NULL;
+}
+
+/* How sure it is, and why. */
+static bool say_sure(struct plumb_run_diff *diff)
+{
+    const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
+    const struct plumb_blame *blame = &diff->blame;
+    if (!first) {
+        diff->confidence = blame->rows ? 0.99 : 0.5;
+        diff->sure = blame->by_statistics
+                         ? "as far as statistics tell: not all records have a fingerprint"
+                     : blame->rows ? "every record has the same fingerprint"
+                                   : "only series could be compared";
+    } else if (first->basis == PLUMB_BASIS_SERIES) {
+        diff->confidence = 0.6;
+        diff->sure = "from series alone: record the ops of this step to see which it is";
+    } else if (diff->exact && first->verdict != PLUMB_ROUNDING) {
+        diff->confidence = 0.98;
+        diff->sure = "everything before it is the same to the last bit";
+    } else if (first->verdict == PLUMB_ROUNDING) {
+        diff->confidence = first->basis == PLUMB_BASIS_VALUES ? 0.95 : 0.8;
+        diff->sure = first->basis == PLUMB_BASIS_VALUES
+                         ? "from the saved values"
+                         : "from statistics, which give lower bounds: a difference that leaves "
+                           "norm, mean and extremes as they are is not excluded";
+    } else {
+        diff->confidence = first->basis == PLUMB_BASIS_VALUES ? 0.9 : 0.75;
+        diff->sure = "what comes before it differs no more than rounding explains";
+    }
+    return true;
+}
+
+static bool say_next(struct plumb_run_diff *diff)
+{
+    const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
+    if (!first || diff->verdict <= PLUMB_ROUNDING)
+        diff->next = "nothing to do";
+    else if (first->basis == PLUMB_BASIS_SERIES)
+        diff->next = plumb_arena_printf(
+            &diff->arena, "record the ops of steps %lld to %lld in both runs, then diff again",
+            (long long)(first->step > 0 ? first->step - 1 : 0), (long long)first->step);
+    else
+        diff->next = plumb_arena_printf(
+            &diff->arena, "plumb show %s --step %lld --op '%s', then the same of %s",
+            plumb_run_path(diff->a), (long long)first->step, first->op,
+            plumb_run_path(diff->b));
+    return diff->next != NULL;
+}
+
+static bool add_findings(struct plumb_run_diff *diff)
+{
+    diff->findings =
+        plumb_arena_alloc(&diff->arena, diff->config.numeric + 2, sizeof *diff->findings);
+    if (!diff->findings)
+        return false;
+    if (diff->root_count && diff->verdict > PLUMB_ROUNDING) {
+        const struct plumb_run_root *first = &diff->roots[0];
+        diff->findings[diff->finding_count++] = (struct plumb_finding){
+            .id = "first-divergence",
+            .title = diff->summary,
+            .severity = diff->verdict == PLUMB_DIFFERENT ? PLUMB_SEVERITY_ERROR
+                                                         : PLUMB_SEVERITY_WARNING,
+            .confidence = diff->confidence,
+            .element = -1,
+            .has_place = true,
+            .rank = first->rank,
+            .step = first->step,
+            .op = first->op,
+            .evidence = {{"what", first->reason, NULL}},
+            .evidence_count = 1,
+            .cause = habits[first->stage].cause,
+            .fix = habits[first->stage].fix,
+            .next_test = diff->next,
+        };
+    }
+    for (size_t i = 0; i < diff->config.numeric && i < MOST_SETTINGS; i++) {
+        const struct plumb_setting_diff *setting = &diff->config.settings[i];
+        diff->findings[diff->finding_count++] = (struct plumb_finding){
+            .id = "setting-differs",
+            .title = plumb_arena_printf(&diff->arena, "%s is %s in A and %s in B on rank %d",
+                                        setting->name, setting->a, setting->b, setting->rank),
+            .severity = PLUMB_SEVERITY_WARNING,
+            .confidence = 1,
+            .element = -1,
+            .evidence = {{setting->key_b, setting->b, setting->a}},
+            .evidence_count = 1,
+            .cause = habits[PLUMB_STAGE_CONFIG].cause,
+            .fix = habits[PLUMB_STAGE_CONFIG].fix,
+            .next_test = "run B with A's setting",
+        };
+        if (!diff->findings[diff->finding_count - 1].title)
+            return false;
+    }
+    return true;
+}
+
+enum plumb_status plumb_run_diff_advise(struct plumb_run_diff *diff, struct plumb_error *err)
+{
+    const bool alike = diff->verdict <= PLUMB_ROUNDING;
+    const bool said = (alike ? say_alike(diff) : say_first(diff)) && say_sure(diff) &&
+                      say_next(diff) && add_findings(diff);
+    return said ? PLUMB_OK : plumb_fail_memory(err);
+}

@@ -1,0 +1,12 @@
+/* run_gradients.h - how the gradients that the optimizer was given differ. */
+#ifndef PLUMB_COMPARE_RUN_GRADIENTS_H
+#define PLUMB_COMPARE_RUN_GRADIENTS_H
+
+#include "compare/run_blame.h"
+
+/* The event says that a gradient is not the one A's optimizer was given, while all that was computed
+ * before agrees. One factor for all gradients is clipping or scaling. If they have none in common,
+ * the event is moved to the first that stands out, and blamed on the reduction if there is one. */
+void plumb_gradients_examine(struct plumb_event *event, const struct plumb_step_pair *pair);
+
+#endif

@@ -1,0 +1,24 @@
+/* run_value_pair.h - the saved values of one rank and step on both sides. */
+#ifndef PLUMB_COMPARE_RUN_VALUE_PAIR_H
+#define PLUMB_COMPARE_RUN_VALUE_PAIR_H
+
+#include "compare/run_error.h"
+
+struct plumb_value_pair {
+    struct plumb_file *a, *b; /* NULL: nothing saved */
+    const struct plumb_names *names;
+};
+
+/* Opens what is saved on both sides; leaves both NULL if that is not so. */
+void plumb_value_pair_open(struct plumb_value_pair *pair, struct plumb_run *a,
+                           struct plumb_run *b, int rank, int64_t step);
+void plumb_value_pair_close(struct plumb_value_pair *pair);
+/* Puts what the values say in place of what the statistics say, where both sides have them. */
+void plumb_value_pair_compare(const struct plumb_value_pair *pair, const struct plumb_row *a,
+                              const struct plumb_row *b, struct plumb_row_error *error);
+/* The verdict of docs/verdicts.md; false if the values are not there. */
+bool plumb_value_pair_judge(const struct plumb_value_pair *pair, const struct plumb_row *a,
+                            const struct plumb_row *b, struct plumb_comparison *comparison,
+                            struct plumb_judgement *judgement);
+
+#endif

@@ -1,0 +1,253 @@
+/*
+ * run_walk.c - brings the records of both runs together, some steps of all ranks at a time.
+ *
+ * Memory is that of about as many records as WINDOW_ROWS on each side, however long the runs are.
+ */
+#include "compare/run_diff.h"
+
+#include "base/error.h"
+#include "base/memory.h"
+#include "compare/run_value_pair.h"
+
+#include <math.h>
+
+enum { WINDOW_ROWS = 100000, MOST_ALIGNMENTS = 32 };
+
+struct walking {
+    struct plumb_run_diff *diff;
+    const struct plumb_run_diff_options *options;
+    struct plumb_rows a, b;
+    struct plumb_alignment *alignments[MOST_ALIGNMENTS]; /* of structures seen lately */
+    size_t alignment_count, next_alignment;
+    struct plumb_rank_state *states;
+    size_t rank_count;
+    int64_t first, last, window;
+};
+
+/* ---- what can be compared ---------------------------------------------------------------------- */
+
+static const struct plumb_run_rank *find_rank(const struct plumb_run *run, int rank)
+{
+    for (size_t i = 0; i < plumb_run_rank_count(run); i++)
+        if (plumb_run_rank(run, i)->rank == rank)
+            return plumb_run_rank(run, i);
+    return NULL;
+}
+
+static void widen(struct walking *walking, const struct plumb_run_rank *a,
+                  const struct plumb_run_rank *b, uint64_t *most)
+{
+    const int64_t first = a->first_step > b->first_step ? a->first_step : b->first_step;
+    const int64_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
+    if (first < walking->first)
+        walking->first = first;
+    if (last > walking->last)
+        walking->last = last;
+    *most = a->records > *most ? a->records : *most;
+    *most = b->records > *most ? b->records : *most;
+}
+
+static enum plumb_status find_ranks(struct walking *walking, struct plumb_error *err)
+{
+    struct plumb_run_diff *diff = walking->diff;
+    const size_t count = plumb_run_rank_count(diff->a);
+    uint64_t most = 1;
+    walking->states = plumb_alloc_array(count + 1, sizeof *walking->states);
+    if (!walking->states)
+        return plumb_fail_memory(err);
+    walking->first = INT64_MAX;
+    walking->last = INT64_MIN;
+    for (size_t i = 0; i < count; i++) {
+        const struct plumb_run_rank *a = plumb_run_rank(diff->a, i);
+        const struct plumb_run_rank *b = find_rank(diff->b, a->rank);
+        diff->ranks_only_a += !b;
+        if (!b)
+            continue;
+        diff->ranks++;
+        if (!a->records || !b->records || a->last_step < a->first_step ||
+            b->last_step < b->first_step)
+            continue;
+        walking->states[walking->rank_count++].rank = a->rank;
+        widen(walking, a, b, &most);
+    }
+    diff->ranks_only_b = plumb_run_rank_count(diff->b) - diff->ranks;
+    const double range = (double)walking->last - (double)walking->first + 1;
+    const double window = floor(range * (WINDOW_ROWS / (double)most));
+    walking->window = window < 1 ? 1 : window > 0x1p62 ? INT64_MAX / 4 : (int64_t)window;
+    return PLUMB_OK;
+}
+
+/* ---- alignments ---------------------------------------------------------------------------------- */
+
+static void list_only(struct walking *walking, const struct plumb_alignment *alignment,
+                      int64_t step)
+{
+    struct plumb_run_diff *diff = walking->diff;
+    for (int in_a = 1; in_a >= 0; in_a--) {
+        const struct plumb_step_side *side = in_a ? &alignment->a : &alignment->b;
+        for (size_t i = 0; i < side->op_count; i++) {
+            if (side->ops[i].partner != PLUMB_NO_ROW || diff->only_count == PLUMB_RUN_DIFF_ONLY)
+                continue;
+            diff->only[diff->only_count++] =
+                (struct plumb_only_op){diff->names.texts[side->ops[i].label], step, in_a == 1};
+        }
+    }
+    diff->only_a_total += alignment->only_a;
+    diff->only_b_total += alignment->only_b;
+    diff->guessed += alignment->guessed;
+}
+
+static enum plumb_status align(struct walking *walking, const struct plumb_row *a,
+                               size_t count_a, const struct plumb_row *b, size_t count_b,
+                               const struct plumb_alignment **out, struct plumb_error *err)
+{
+    const uint64_t structure_a = plumb_step_structure(a, count_a);
+    const uint64_t structure_b = plumb_step_structure(b, count_b);
+    for (size_t i = 0; i < walking->alignment_count; i++) {
+        const struct plumb_alignment *known = walking->alignments[i];
+        if (known->a.structure == structure_a && known->b.structure == structure_b) {
+            *out = known;
+            return PLUMB_OK;
+        }
+    }
+    struct plumb_alignment *made = NULL;
+    const enum plumb_status status =
+        plumb_alignment_new(a, count_a, b, count_b, &walking->diff->names, &made, err);
+    if (status)
+        return status;
+    const size_t at = walking->next_alignment++ % MOST_ALIGNMENTS;
+    plumb_alignment_free(walking->alignments[at]);
+    walking->alignments[at] = made;
+    if (walking->alignment_count < MOST_ALIGNMENTS)
+        walking->alignment_count++;
+    list_only(walking, made, a->step);
+    *out = made;
+    return PLUMB_OK;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+static bool has_values(const struct plumb_row *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (rows[i].has_values)
+            return true;
+    return false;
+}
+
+static enum plumb_status compare_step(struct walking *walking, struct plumb_rank_state *state,
+                                      const struct plumb_row *a, size_t count_a,
+                                      const struct plumb_row *b, size_t count_b,
+                                      struct plumb_error *err)
+{
+    struct plumb_run_diff *diff = walking->diff;
+    struct plumb_value_pair values = {.names = &diff->names};
+    struct plumb_step_pair pair = {.a = a, .b = b, .step = a->step, .values = &values};
+    const enum plumb_status status =
+        align(walking, a, count_a, b, count_b, &pair.alignment, err);
+    if (status)
+        return status;
+    if (has_values(a, count_a) && has_values(b, count_b))
+        plumb_value_pair_open(&values, diff->a, diff->b, state->rank, a->step);
+    plumb_blame_step(&diff->blame, state, &pair);
+    plumb_value_pair_close(&values);
+    if (!diff->steps || a->step < diff->first_step)
+        diff->first_step = a->step;
+    if (!diff->steps || a->step > diff->last_step)
+        diff->last_step = a->step;
+    diff->steps++;
+    return diff->blame.failed ? plumb_fail_memory(err) : PLUMB_OK;
+}
+
+static enum plumb_status compare_rank(struct walking *walking, struct plumb_rank_state *state,
+                                      int64_t first, int64_t last, struct plumb_error *err)
+{
+    struct plumb_run_diff *diff = walking->diff;
+    enum plumb_status status =
+        plumb_rows_load(&walking->a, &diff->names, diff->a, state->rank, first, last, err);
+    if (!status)
+        status =
+            plumb_rows_load(&walking->b, &diff->names, diff->b, state->rank, first, last, err);
+    size_t i = 0, k = 0;
+    while (!status && i < walking->a.count && k < walking->b.count) {
+        const struct plumb_row *a = &walking->a.rows[i], *b = &walking->b.rows[k];
+        const size_t end_a = plumb_rows_step_end(&walking->a, i);
+        const size_t end_b = plumb_rows_step_end(&walking->b, k);
+        if (a->step == b->step)
+            status = compare_step(walking, state, a, end_a - i, b, end_b - k, err);
+        const int64_t step_a = a->step, step_b = b->step;
+        i = step_a <= step_b ? end_a : i;
+        k = step_b <= step_a ? end_b : k;
+    }
+    return status;
+}
+
+/* Something that is certainly not rounding: what comes later follows from it. */
+static bool is_clear(const struct plumb_run_diff *diff)
+{
+    for (size_t i = 0; i < diff->blame.event_count; i++) {
+        const struct plumb_event *event = &diff->blame.events[i];
+        if (event->error.error > event->error.allowed)
+            return true;
+    }
+    return false;
+}
+
+static enum plumb_status report_progress(const struct walking *walking, int64_t step,
+                                         struct plumb_error *err)
+{
+    const struct plumb_progress *progress =
+        walking->options ? walking->options->progress : NULL;
+    if (!progress || !progress->update)
+        return PLUMB_OK;
+    const uint64_t total = (uint64_t)(walking->last - walking->first) + 1;
+    return progress->update(progress->context, "comparing steps",
+                            (uint64_t)(step - walking->first), total)
+               ? PLUMB_OK
+               : plumb_fail(err, PLUMB_STOPPED, -1, "stopped");
+}
+
+static enum plumb_status compare_windows(struct walking *walking, struct plumb_error *err)
+{
+    enum plumb_status status = PLUMB_OK;
+    const bool everything = walking->options && walking->options->everything;
+    int64_t first = walking->first;
+    while (!status && first <= walking->last) {
+        const int64_t last = walking->last - first < walking->window
+                                 ? walking->last
+                                 : first + walking->window - 1;
+        status = report_progress(walking, first, err);
+        for (size_t i = 0; i < walking->rank_count && !status; i++)
+            status = compare_rank(walking, &walking->states[i], first, last, err);
+        plumb_blame_settle(&walking->diff->blame);
+        if (last == walking->last)
+            break;
+        if (!everything && is_clear(walking->diff)) {
+            walking->diff->stopped = true;
+            break;
+        }
+        first = last + 1;
+    }
+    return status;
+}
+
+enum plumb_status plumb_run_diff_walk(struct plumb_run_diff *diff,
+                                      const struct plumb_run_diff_options *options,
+                                      struct plumb_error *err)
+{
+    struct walking walking = {.diff = diff, .options = options};
+    diff->blame.names = &diff->names;
+    diff->first_step = 0;
+    diff->last_step = -1;
+    enum plumb_status status = find_ranks(&walking, err);
+    if (!status && walking.rank_count)
+        status = compare_windows(&walking, err);
+    for (size_t i = 0; i < walking.alignment_count; i++)
+        plumb_alignment_free(walking.alignments[i]);
+    for (size_t i = 0; i < walking.rank_count; i++)
+        plumb_free(walking.states[i].history);
+    plumb_free(walking.states);
+    plumb_rows_release(&walking.b);
+    plumb_rows_release(&walking.a);
+    return status;
+}
