@@ -126,6 +126,7 @@ class Session:
         _watch_for_exceptions(self)
         self.config("capture.ops", wish.ops)
         self.config("capture.steps", wish.steps)
+        self.config("capture.reference", wish.reference)
         for key, value in configuration.of_process():
             self.config(key, value)
         self._begin()

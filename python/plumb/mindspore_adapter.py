@@ -13,6 +13,8 @@ class MindSporeAdapter:
         if level == "op" and not hasattr(mindspore, "MsDispatchMode"):
             session.say(f"mindspore {mindspore.__version__} does not show its operations; modules are recorded")
             level = "module"
+        if session.options.reference:
+            session.say("a reference is computed for torch alone; this MindSpore run is recorded without one")
         self.watch = mindspore_watch.Watch(session)
         self.watch.install()
         cells = None

@@ -29,6 +29,8 @@ class Options:
             raise ValueError(f"plumb: no kind of saving {self.save!r}; one of {', '.join(SAVES)}")
         if self.reference not in (None, "cpu64"):
             raise ValueError(f"plumb: no reference {self.reference!r}; the one there is: cpu64")
+        if self.reference and self.level != "op":
+            raise ValueError("plumb: a reference is computed for each operation; say level=\"op\" as well")
         return self
 
 

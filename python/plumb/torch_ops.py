@@ -11,7 +11,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 from torch.utils import _python_dispatch
 
-from . import _plumb
+from . import _plumb, torch_reference
 from .capture import guarded
 from .torch_device import FORCED
 from .torch_ops_device import DeviceMode
@@ -132,6 +132,7 @@ class Operators:
         self.first = None
         self.mode = None  # of the slower route
         self.model = None  # whose forward pass began the recording
+        self.reference = None
 
     def install(self):
         # Hooks of optimizers stay: they must not change while torch walks through them.
@@ -148,14 +149,18 @@ class Operators:
     def opened(self, session):
         _plumb.ops_table(operators())
         prepare_modes()
-        why = find_fast_route()
-        if self.is_on_a_device():
+        reference = session.options.reference
+        why = "a reference is computed" if reference else find_fast_route()
+        if self.is_on_a_device() and not reference:
             self.mode = DeviceMode(session, describe)
         elif why:
             self.mode = Mode()
             session.config("capture.route_reason", why)
         session.config("capture.route", {DeviceMode: "device", Mode: "dispatch-mode"}.get(type(self.mode),
                                                                                         "record-function"))
+        if reference:
+            self.reference = torch_reference.Reference()
+            _plumb.dispatch_reference(self.reference.expect, self.reference.compare)
         _plumb.ops_open(session.recorder, session.options.ops, session.options.save)
         _plumb.module_resolver(self.resolve)
 
@@ -178,6 +183,10 @@ class Operators:
         self.stop()
         for name, value in _plumb.ops_counts().items():
             session.config(f"capture.ops.{name}", value)
+        if self.reference:
+            _plumb.dispatch_reference(None, None)
+            for name, value in self.reference.counts().items():
+                session.config(f"capture.reference.{name}", value)
         _plumb.ops_open(None, None, "stats")
 
     def is_on_a_device(self):

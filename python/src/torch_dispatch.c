@@ -11,6 +11,7 @@
 #include "seen_values.h"
 #include "tensor_view.h"
 #include "torch_modules.h"
+#include "torch_reference.h"
 
 #include <stdint.h>
 
@@ -189,6 +190,31 @@ static void walk_written(struct plumb_op_call *call, PyObject *arguments, bool r
         }
 }
 
+static PyObject *run_recorded(struct entry *entry, PyObject *arguments, PyObject *keywords)
+{
+    struct plumb_op_call call;
+    PyObject *expected = NULL, *result = NULL;
+    plumb_op_enter(&call, entry->op, find_context(entry->op));
+    if (call.recorded) {
+        walk(&call, arguments, INPUT, 0);
+        walk_keywords(&call, keywords);
+    }
+    if (!call.recorded ||
+        plumb_reference_expect(entry->function, arguments, keywords, &expected))
+        result = PyObject_Call(entry->call, arguments, keywords);
+    if (result) {
+        walk_written(&call, arguments, result == Py_None);
+        walk(&call, result, OUTPUT, 0);
+    }
+    if (result && expected && !plumb_reference_compare(call.recorder, expected, result)) {
+        Py_DECREF(result);
+        result = NULL;
+    }
+    Py_XDECREF(expected);
+    plumb_op_leave(&call);
+    return result;
+}
+
 static PyObject *dispatch(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)self;
@@ -201,19 +227,7 @@ static PyObject *dispatch(PyObject *self, PyObject *const *arguments, Py_ssize_t
     struct entry *entry = find_entry(arguments[0]);
     if (!entry || !entry->op)
         return PyObject_Call(entry ? entry->call : arguments[0], arguments[2], keywords);
-    struct plumb_op_call call;
-    plumb_op_enter(&call, entry->op, find_context(entry->op));
-    if (call.recorded) {
-        walk(&call, arguments[2], INPUT, 0);
-        walk_keywords(&call, keywords);
-    }
-    PyObject *result = PyObject_Call(entry->call, arguments[2], keywords);
-    if (result) {
-        walk_written(&call, arguments[2], result == Py_None);
-        walk(&call, result, OUTPUT, 0);
-    }
-    plumb_op_leave(&call);
-    return result;
+    return run_recorded(entry, arguments[2], keywords);
 }
 
 /* ---- the base class ------------------------------------------------------------------------- */
@@ -251,6 +265,8 @@ static PyObject *context_now(PyObject *self, PyObject *unused)
 static PyMethodDef functions[] = {
     {"dispatch_context", context_now, METH_NOARGS, "(phase, module) of what runs now"},
     {"dispatch_functions", set_functions, METH_VARARGS, "What the mode asks torch"},
+    {"dispatch_reference", plumb_reference_set, METH_VARARGS,
+     "(expect, compare): functions that compute each result a second time, or None"},
     {NULL, NULL, 0, NULL},
 };
 

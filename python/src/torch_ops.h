@@ -2,7 +2,7 @@
  * torch_ops.h - recording every operator of a step: what the two routes share.
  *
  * torch_ops.c is the fast route (torch's own record callbacks, no Python), torch_dispatch.c the one that
- * works everywhere (a dispatch mode). Both find out which operator runs with which tensors; op_records.c
+ * works everywhere (a dispatch mode), with torch_reference.c beside it. Both find out which operator runs with which tensors; op_records.c
  * turns that into records.
  */
 #ifndef PLUMB_PYTHON_TORCH_OPS_H

@@ -18,7 +18,7 @@
 enum { PATH_SIZE = 4096, WISH_SIZE = 16384, FIRST_NEWS = 5, LATEST_NEWS = 60 };
 
 struct run_arguments {
-    const char *level, *save, *steps, *ranks, *ops, *out;
+    const char *level, *save, *steps, *ranks, *ops, *reference, *out;
 };
 
 static const struct option_row rows[] = {
@@ -32,6 +32,9 @@ static const struct option_row rows[] = {
      offsetof(struct run_arguments, ranks)},
     {"ops", "PATTERN", "only what is called like this, with * and ?", OPTION_TEXT,
      offsetof(struct run_arguments, ops)},
+    {"reference", "WHICH",
+     "cpu64, at level op: each result again in float64, and the difference", OPTION_TEXT,
+     offsetof(struct run_arguments, reference)},
     {"out", "DIR", "where the run goes (default: runs/SCRIPT-DATE)", OPTION_TEXT,
      offsetof(struct run_arguments, out)},
 };
@@ -73,10 +76,16 @@ static bool check(const struct run_arguments *arguments)
 {
     static const char *const levels[] = {"watch", "module", "op", NULL};
     static const char *const saves[] = {"stats", "fingerprint", "tensors", NULL};
+    static const char *const references[] = {"cpu64", NULL};
     struct plumb_error error;
     if (!is_one_of("level", arguments->level, levels) ||
-        !is_one_of("kind of saving", arguments->save, saves))
+        !is_one_of("kind of saving", arguments->save, saves) ||
+        !is_one_of("reference", arguments->reference, references))
         return false;
+    if (arguments->reference && (!arguments->level || strcmp(arguments->level, "op") != 0)) {
+        (void)fprintf(stderr, "plumb run: --reference compares operations; add --level op\n");
+        return false;
+    }
     if (plumb_selection_check(arguments->steps, "steps", &error) ||
         plumb_selection_check(arguments->ranks, "ranks", &error)) {
         (void)fail(&error);
@@ -158,6 +167,7 @@ static bool set_environment(const struct run_arguments *arguments, const char *d
     add_text(wish, &at, "steps", arguments->steps);
     add_text(wish, &at, "ranks", arguments->ranks);
     add_text(wish, &at, "ops", arguments->ops);
+    add_text(wish, &at, "reference", arguments->reference);
     add_text(wish, &at, "out", directory);
     if (at + 2 >= WISH_SIZE)
         return false;

@@ -64,6 +64,14 @@ class Catch(CaptureTest):
         run = plumb.load(self.path("dump"))
         self.assertEqual(list(run.series("loss").values()), losses)
         self.assertTrue(run.records("*mm*"))
+        self.assertFalse([record for record in run.records("*mm*") if record["slot"].startswith("error:")])
         with catch.Dumper(dump_dir=self.path("none"), enable=False):
             programs.plain()
         self.assertFalse(os.path.exists(self.path("none")))
+
+    def test_use_cpu_records_the_difference(self):
+        with catch.Dumper(dump_dir=self.path("dump"), use_cpu=True) as dumper:
+            dumper._session.options.launched = True
+            programs.plain()
+        run = plumb.load(self.path("dump"))
+        self.assertIn("error:output0", {record["slot"] for record in run.records("*addmm")})
