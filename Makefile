@@ -262,13 +262,13 @@ $(B)/fixtures/.made: $(B)/bin/tests/golden/make_fixtures
 	$< $(@D)
 	@touch $@
 
-golden: $(SAN_PLUMB) $(B)/fixtures/.made ## the command line against recorded output
+golden: $(SAN_PLUMB) $(B)/lab $(B)/fixtures/.made ## the command line against recorded output
 	@scripts/golden.sh
 
 docs: $(SAN_PLUMB) $(B)/fixtures/.made ## the commands in docs/ print what the pages say
 	@scripts/check-docs.sh
 
-golden-update: $(SAN_PLUMB) $(B)/fixtures/.made ## record both anew and show what changed
+golden-update: $(SAN_PLUMB) $(B)/lab $(B)/fixtures/.made ## record both anew and show what changed
 	@scripts/golden.sh --update
 	@scripts/check-docs.sh --update
 	@git --no-pager diff -- tests/golden docs
