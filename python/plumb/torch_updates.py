@@ -1,15 +1,9 @@
 """Gradient norms of all parameters; update norms and fingerprints of some, in rotation.
 
-Copying every parameter at every step would cost more than watching may. Parameters are dealt into at most
-16 parts of at least half a megabyte; a part a step is copied before the update and compared after it. When
-all parts have had their turn, the norm of the update over all of them is recorded.
+A part of the parameters a step (rotation.py) is copied before the update and compared after it. When all
+parts have had their turn, the norm of the update over all of them is recorded.
 """
-import torch
-
-from . import _plumb
-
-PARTS = 16
-PART_BYTES = 1 << 19
+from . import _plumb, rotation
 
 
 class Plan:
@@ -20,25 +14,13 @@ class Plan:
         self.groups = [list(group["params"]) for group in optimizer.param_groups]
         self.parameters = [p for group in self.groups for p in group]
         self.names = [names.of_parameter(p, g, i) for g, group in enumerate(self.groups) for i, p in enumerate(group)]
-        self.parts = deal(self.parameters)
+        self.parts = rotation.deal([p.numel() * p.element_size() for p in self.parameters])
         self.moved = self.before = 0.0
         self.turn = 0
 
     def is_of(self, optimizer):
         """Groups may be added while training."""
         return sum(len(group["params"]) for group in optimizer.param_groups) == len(self.parameters)
-
-
-def deal(parameters):
-    """Indices of parameters, part by part, of about equal size; the same on every rank."""
-    sizes = [p.numel() * p.element_size() for p in parameters]
-    count = max(1, min(PARTS, sum(sizes) // PART_BYTES))
-    parts, filled = [[] for _ in range(count)], [0] * count
-    for index in sorted(range(len(sizes)), key=lambda i: -sizes[i]):
-        smallest = filled.index(min(filled))
-        parts[smallest].append(index)
-        filled[smallest] += sizes[index]
-    return [sorted(part) for part in parts if part] or [[]]
 
 
 class Updates:
