@@ -368,9 +368,10 @@ bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and 
 # ---- installation ---------------------------------------------------------------------
 
 .PHONY: install
-install: all ## binary, library, header, pkg-config file, man pages, completions
+install: all ## binary, library, header, pkg-config file, Python package, man pages, completions
+	@[ ! -f '$(PYTHON_INCLUDE)/Python.h' ] || $(MAKE) --no-print-directory python
 	PREFIX='$(PREFIX)' DESTDIR='$(DESTDIR)' VERSION='$(VERSION)' SOVERSION='$(SOVERSION)' \
-	    LIBS='$(LIBS)' scripts/install.sh
+	    LIBS='$(LIBS)' PYTHON_HEADER='$(PYTHON_INCLUDE)/Python.h' scripts/install.sh
 
 # ---- care -----------------------------------------------------------------------------
 

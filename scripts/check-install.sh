@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Installs into an empty place, then builds and runs examples/c/verdict.c against what is there,
-# with pkg-config only: once with the shared and once with the static library.
+# with pkg-config only: once with the shared and once with the static library. Then records a training with
+# what is there, if the frameworks are.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-place=$PWD/build/install-test
+tree=$PWD
+place=$tree/build/install-test
 rm -rf "$place"
 prefix=$place/usr
 
@@ -49,6 +51,21 @@ expect "verdict.c needs no SQLite with the static library" \
 expect "the installed demo trains with the installed lab" \
     sh -c "$prefix/bin/plumb demo tour | grep '^\$ $prefix/bin/../libexec/plumb/lab train'"
 expect "and leaves both runs" test -d tour/well -a -d tour/sick
+if [ -e "$prefix/share/plumb/python" ]; then
+    printf 'import sys\nassert "torch" not in sys.modules and "plumb" not in sys.modules\nprint("untouched")\n' >alone.py
+    expect "a script without torch runs under the installed plumb run" \
+        sh -c "$prefix/bin/plumb run --out alone -- python3 alone.py | grep ^untouched"
+    expect "the installed package is whole" \
+        env PYTHONPATH="$prefix/share/plumb/python" python3 -c 'import plumb, plumb.compat.catch; plumb.attach'
+    if [ -x "$tree/build/venv/bin/python" ]; then
+        expect "a training is recorded by the installed plumb run" \
+            "$prefix/bin/plumb" run --level op --steps 0 --out recorded -- "$tree/build/venv/bin/python" \
+            "$tree/examples/torch/gpt.py" --steps 2
+        expect "and its loss can be shown" sh -c "$prefix/bin/plumb show recorded --series loss | grep loss"
+    fi
+else
+    echo "SKIPPED plumb run: Python's headers are missing"
+fi
 export LD_LIBRARY_PATH=$prefix/lib
 expect "it says identical by framework rules (shared)" sh -c './shared net.pth net.ckpt | grep ^identical'
 expect "it says different (static)" sh -c './static net.pth bad.ckpt | grep ^different'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Called by `make install` with PREFIX, DESTDIR, VERSION, SOVERSION and LIBS.
+# Called by `make install` with PREFIX, DESTDIR, VERSION, SOVERSION, LIBS and PYTHON_HEADER.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 root=$DESTDIR$PREFIX
@@ -27,3 +27,13 @@ build/plumb help --completion bash >build/completion/plumb
 put 644 build/completion/plumb share/bash-completion/completions/plumb
 build/plumb help --completion zsh >build/completion/_plumb
 put 644 build/completion/_plumb share/zsh/site-functions/_plumb
+
+# What `plumb run` puts into the Python of the training; src/cli/capture_place.c looks for it here.
+if [ -f "$PYTHON_HEADER" ]; then
+    for file in python/plumb/*.py python/plumb/compat/*.py python/plumb/_site/*.py; do
+        put 644 "$file" "share/plumb/$file"
+    done
+    put 755 python/plumb/_plumb.abi3.so share/plumb/python/plumb/_plumb.abi3.so
+else
+    echo "install: Python's headers are missing, so plumb run is left out; install python3-dev and repeat"
+fi
