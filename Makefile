@@ -356,6 +356,13 @@ interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors
 capture: all python ## plumb run and the Python package, with torch and mindspore
 	@$(B)/venv/bin/python tests/python/run.py --in capture
 
+# Not part of `make test`: it fetches another torch (4 GB).
+.PHONY: test-old-torch
+test-old-torch: all python ## the capture with a torch two years older, in an environment of its own
+	@scripts/setup-venv.sh tests/requirements-old-torch.txt
+	@$(B)/venv-old-torch/bin/python tests/python/run.py --in capture test_bits test_modules test_torch_ops \
+	    test_reference test_compat
+
 bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
 	@scripts/setup-packages.sh build test
 	@scripts/setup-venv.sh

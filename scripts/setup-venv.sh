@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Puts the frameworks that the tests compare with into one virtual environment and links
-# it as build/venv. It is kept in the user's cache under a hash of the pinned
-# requirements, so that a second clone does not fetch 9 GB again.
+# setup-venv.sh [REQUIREMENTS] - puts the frameworks that the tests compare with into one virtual
+# environment and links it as build/venv; tests/requirements-NAME.txt, if given, as build/venv-NAME.
+# It is kept in the user's cache under a hash of the pinned requirements, so that a second clone does
+# not fetch 9 GB again.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,9 +18,19 @@ if [ -z "$python" ]; then
     echo "setup: no Python 3.9, 3.10 or 3.11 found; install one or name it: PYTHON=... make setup-test" >&2
     exit 2
 fi
+if [ $# -gt 0 ]; then
+    name=${1##*/requirements-}
+    link=venv-${name%.txt}
+    requirements=("$1")
+    without_dependencies=()
+else
+    link=venv
+    requirements=(tests/requirements.txt)
+    without_dependencies=(tests/requirements-rivals.txt)
+fi
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/plumb
 version=$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
-hash=$(cat tests/requirements.txt tests/requirements-rivals.txt | sha256sum | cut -c1-12)
+hash=$(cat "${requirements[@]}" "${without_dependencies[@]}" | sha256sum | cut -c1-12)
 venv=$cache/venv-$version-$hash
 
 if [ ! -e "$venv/.complete" ]; then
@@ -31,11 +42,13 @@ if [ ! -e "$venv/.complete" ]; then
         rm -rf "$venv"
         "$python" -m venv "$venv"
         "$venv/bin/pip" install --quiet --disable-pip-version-check \
-            --requirement tests/requirements.txt
-        "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
-            --requirement tests/requirements-rivals.txt
+            --requirement "${requirements[0]}"
+        if [ ${#without_dependencies[@]} -gt 0 ]; then
+            "$venv/bin/pip" install --quiet --disable-pip-version-check --no-deps \
+                --requirement "${without_dependencies[0]}"
+        fi
         touch "$venv/.complete"
     fi
 fi
 mkdir -p build
-ln -sfn "$venv" build/venv
+ln -sfn "$venv" "build/$link"

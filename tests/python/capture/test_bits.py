@@ -1,5 +1,8 @@
 """A run is not changed by being watched: losses and weights are equal to the last bit, steps are counted right."""
+import importlib.util
+
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import programs
 from capture_case import CaptureTest, plumb
@@ -38,9 +41,18 @@ class Bits(CaptureTest):
             self.assertEqual(list(recorded.values()), losses)
 
 
+# A torch before this takes compiled code apart while a dispatch mode is on, and draws its random numbers in another order.
+LEAVES_COMPILED_CODE = hasattr(TorchDispatchMode, "ignore_compile_internals")
+
+
 def add(program, levels):
     def test(self):
-        self.compare(program, levels)
+        if program is programs.trainer and not importlib.util.find_spec("transformers"):
+            self.skipTest("no transformers beside this torch")
+        chosen = levels
+        if program is programs.compiled and not LEAVES_COMPILED_CODE:
+            chosen = [options for options in levels if options.get("level") != "op"]
+        self.compare(program, chosen)
 
     setattr(Bits, f"test_{program.__name__}", test)
 
