@@ -18,7 +18,7 @@ expect() { # what, command...
 scripts/demo.sh >build/demo.log 2>&1
 expect "the demo runs (build/demo.log)" test $? -eq 0
 expect "the demo finds the planted layer" grep -q 'conv2.weight' build/demo.log
-expect "the demo finds where the sick run went wrong" grep -q 'origin  step 30  blocks.1.feed' \
+expect "the demo finds where the sick run went wrong" grep -q 'origin  rank 0  step 30  blocks.1.feed' \
     build/demo.log
 expect "the demo shows the commands it runs" grep -q '^\$ plumb nan runs/sick$' build/demo.log
 expect "the demo leaves its runs" test -d build/demo/runs/well -a -d build/demo/runs/sick

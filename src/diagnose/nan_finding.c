@@ -49,6 +49,13 @@ static bool is_narrow(enum plumb_dtype dtype)
     return plumb_dtype_is_float(dtype) && dtype != PLUMB_F64 && dtype != PLUMB_F32;
 }
 
+/* Products of such inputs, a million of them summed, are far below what the type holds. */
+static bool cannot_overflow(const struct plumb_nan *nan)
+{
+    const double x = nan->largest_input;
+    return x > 0 && x < plumb_dtype_max(nan->origin.dtype) / 0x1p24 / (x > 1 ? x : 1);
+}
+
 static void explain_op(struct plumb_nan *nan)
 {
     struct plumb_finding *finding = &nan->finding;
@@ -70,6 +77,13 @@ static void explain_op(struct plumb_nan *nan)
         cause = "the update left the finite numbers: a step that is too large, or a division "
                 "by zero in the optimizer";
         fix = "lower the learning rate, clip the gradient, raise the optimizer's epsilon";
+    } else if (!cause && cannot_overflow(nan)) {
+        cause =
+            "its inputs are finite and far too small to overflow: the op itself, a write by "
+            "something else or the hardware made it";
+        fix = "run this op alone on the same inputs, several times and on another device; look "
+              "for "
+              "memory that is not initialised and for races";
     }
     finding->cause = cause ? cause : "values grew until they left the range of their type";
     finding->fix = fix ? fix : "lower the learning rate, clip the gradient, check the inputs";

@@ -343,6 +343,7 @@ static void keep(struct plumb_nan *nan, struct search *search, struct ranks *ran
     nan->chain_count = search->chain_count;
     memcpy(nan->chain, search->chain, sizeof nan->chain);
     nan->largest[0] = '\0';
+    nan->largest_input = search->largest;
     if (search->largest > 0)
         (void)snprintf(nan->largest, sizeof nan->largest, "%.6g", search->largest);
 }

@@ -13,10 +13,11 @@ struct plumb_nan {
     struct plumb_nan_place origin;
     bool came_in; /* the origin is an input that nothing recorded had produced */
     struct plumb_nan_place chain[PLUMB_NAN_CHAIN];
-    size_t chain_count; /* kept */
-    size_t chain_total; /* in all */
-    size_t recovered;   /* steps whose gradients overflowed under a loss scale, and no more */
-    char largest[64];   /* magnitude among the origin's inputs; "" if not known */
+    size_t chain_count;   /* kept */
+    size_t chain_total;   /* in all */
+    size_t recovered;     /* steps whose gradients overflowed under a loss scale, and no more */
+    char largest[64];     /* magnitude among the origin's inputs; "" if not known */
+    double largest_input; /* the same; 0 if not known */
     struct plumb_finding finding;
 };
 
