@@ -279,7 +279,7 @@ property: $(PROPERTY_BIN) $(B)/fixtures/.made ## damaged and hostile files
 torture: $(TORTURE_BIN) $(B)/fixtures/.made ## every allocation fails once
 	@scripts/run-programs.sh $(TORTURE_BIN)
 
-lab-test: $(LAB_BIN) $(B)/lab $(B)/san/bin/lab $(if $(MPI_PACKAGE),$(B)/lab-mpi) ## gradients, learning, ranks, precision and every fault of the lab
+lab-test: $(LAB_BIN) $(PLUMB) $(B)/lab $(B)/san/bin/lab $(if $(MPI_PACKAGE),$(B)/lab-mpi) ## gradients, learning, ranks, precision and every fault of the lab
 	@scripts/run-programs.sh $(LAB_BIN)
 
 .PHONY: lab-test diff-matrix

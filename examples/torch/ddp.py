@@ -3,6 +3,7 @@
     plumb run -- torchrun --nproc_per_node 2 examples/torch/ddp.py
 """
 import argparse
+import sys
 
 import torch
 import torch.distributed as dist
@@ -38,7 +39,9 @@ def main():
         if step == arguments.spoil and rank == dist.get_world_size() - 1:
             with torch.no_grad():
                 net[2].weight[0, 0] += 1e-3
-        print(f"rank {rank} step {step} loss {loss.item()!r}", flush=True)
+        # One write a line: print() makes two where output is not buffered, and the ranks share it.
+        sys.stdout.write(f"rank {rank} step {step} loss {loss.item()!r}\n")
+        sys.stdout.flush()
     if arguments.weights and rank == 0:
         torch.save(net.state_dict(), arguments.weights)
     dist.destroy_process_group()
