@@ -5,7 +5,7 @@
 #include "plumb.h"
 
 enum {
-    PLUMB_SCAN_BUFFER = 32 << 10,  /* bytes: what one kernel reads the next finds in L1 or L2 */
+    PLUMB_SCAN_BUFFER = 128 << 10, /* bytes: two of them and the blocks of kernels fit in L2 */
     PLUMB_SCAN_CHUNK = 1 << 18,    /* elements, at least */
     PLUMB_SCAN_TASK = 1 << 20,     /* bytes that are worth a task */
     PLUMB_SCAN_MOST_CHUNKS = 4096, /* of one tensor */
