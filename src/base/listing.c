@@ -62,3 +62,15 @@ void plumb_listing_release(struct plumb_listing *listing)
     plumb_arena_release(&listing->arena);
     *listing = (struct plumb_listing){0};
 }
+
+bool plumb_listing_has(const char *path, size_t most, bool (*fits)(const char *name))
+{
+    struct plumb_listing listing;
+    bool found = false;
+    if (plumb_listing_read(path, most, &listing, NULL))
+        return false;
+    for (size_t i = 0; i < listing.count && !found; i++)
+        found = fits(listing.names[i]);
+    plumb_listing_release(&listing);
+    return found;
+}

@@ -15,4 +15,7 @@ enum plumb_status plumb_listing_read(const char *path, size_t most,
                                      struct plumb_listing *listing, struct plumb_error *err);
 void plumb_listing_release(struct plumb_listing *listing);
 
+/* Does the directory hold a name that fits? False also if it cannot be read. */
+bool plumb_listing_has(const char *path, size_t most, bool (*fits)(const char *name));
+
 #endif

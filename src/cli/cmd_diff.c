@@ -202,8 +202,17 @@ static int run(int argc, char **argv)
     if (!metrics_exist(&arguments.metrics))
         return EXIT_TROUBLE;
     const char *a = operands.items[0], *b = operands.items[1];
-    return plumb_run_is(a) && plumb_run_is(b) ? compare_runs(a, b, &arguments)
-                                              : compare(a, b, &arguments);
+    const bool run_a = plumb_run_is(a), run_b = plumb_run_is(b);
+    if (run_a && run_b)
+        return compare_runs(a, b, &arguments);
+    const int code = compare(a, b, &arguments);
+    if (code == EXIT_TROUBLE && run_a != run_b)
+        (void)fprintf(
+            stderr,
+            "plumb diff: %s is a recorded run and %s is not; a run is compared with a "
+            "run, a tensor file with a tensor file\n",
+            run_a ? a : b, run_a ? b : a);
+    return code;
 }
 
 const struct command command_diff = {

@@ -105,27 +105,11 @@ static bool parse_dtype(const char *text, enum plumb_dtype *dtype)
     return false;
 }
 
-/* "[2, 3]" */
+/* "[2, 3]", whole */
 static bool parse_shape(const char *text, struct plumb_tensor_record *record, int64_t *shape)
 {
-    if (*text++ != '[')
-        return false;
-    record->dims = 0;
-    while (*text && *text != ']') {
-        if (*text < '0' || *text > '9') {
-            text++;
-            continue;
-        }
-        int64_t value = 0;
-        for (; *text >= '0' && *text <= '9'; text++)
-            if (__builtin_mul_overflow(value, 10, &value) ||
-                __builtin_add_overflow(value, *text - '0', &value))
-                return false;
-        if (record->dims == PLUMB_MAX_RANK)
-            return false;
-        shape[record->dims++] = value;
-    }
-    return *text == ']';
+    return *text == '[' && strchr(text, ']') &&
+           plumb_shape_in_words(text, shape, &record->dims);
 }
 
 /* The text after "name = " in the header; NULL if it is not there. */

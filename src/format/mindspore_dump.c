@@ -36,21 +36,20 @@ static bool is_directory(const char *path)
     return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Does it end like ".input.0.DefaultFormat.Float32.npy", or hold a statistic.csv? */
+/* Like ".input.0.DefaultFormat.Float32.npy" at its end. */
+static bool is_value(const char *name)
+{
+    return plumb_text_ends(name, ".npy") &&
+           (strstr(name, ".output.") || strstr(name, ".input."));
+}
+
+/* Does it hold values, or a statistic.csv? */
 static bool is_iteration(const char *path)
 {
-    struct plumb_listing listing;
     char table[4096];
     if (join(table, path, "statistic.csv") && access(table, F_OK) == 0)
         return true;
-    if (plumb_listing_read(path, MOST_NAMES, &listing, NULL))
-        return false;
-    bool found = false;
-    for (size_t i = 0; i < listing.count && !found; i++)
-        found = plumb_text_ends(listing.names[i], ".npy") &&
-                (strstr(listing.names[i], ".output.") || strstr(listing.names[i], ".input."));
-    plumb_listing_release(&listing);
-    return found;
+    return plumb_listing_has(path, MOST_NAMES, is_value);
 }
 
 /* The directories below that `wanted` accepts, each given to `take`. */

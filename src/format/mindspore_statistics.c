@@ -113,27 +113,6 @@ static double number(const struct row *row, const int columns[COLUMNS], enum col
     return *said ? value : (double)NAN;
 }
 
-/* "(32,1,28,28)", "[32 1]" */
-static bool parse_shape(const char *text, int64_t *shape, int *dims)
-{
-    *dims = 0;
-    while (*text) {
-        if (*text < '0' || *text > '9') {
-            text++;
-            continue;
-        }
-        int64_t value = 0;
-        for (; *text >= '0' && *text <= '9'; text++)
-            if (__builtin_mul_overflow(value, 10, &value) ||
-                __builtin_add_overflow(value, *text - '0', &value))
-                return false;
-        if (*dims == PLUMB_MAX_RANK)
-            return false;
-        shape[(*dims)++] = value;
-    }
-    return true;
-}
-
 static double finite_only(double value)
 {
     return isfinite(value) ? value : (double)NAN;
@@ -190,7 +169,7 @@ static bool take_row(const struct row *row, const int columns[COLUMNS], int64_t 
                                          .label = label};
     const int64_t time = plumb_numbered_name(cell(row, columns, TIMESTAMP), "");
     if (!plumb_dtype_from_name(cell(row, columns, DATA_TYPE), &record.dtype) ||
-        !parse_shape(cell(row, columns, SHAPE), shape, &record.dims)) {
+        !plumb_shape_in_words(cell(row, columns, SHAPE), shape, &record.dims)) {
         ++*left_out;
         return true;
     }

@@ -21,14 +21,7 @@ static bool is_array(const char *name)
 
 static enum plumb_probe probe_directory(const char *path)
 {
-    struct plumb_listing listing;
-    bool found = false;
-    if (plumb_listing_read(path, MOST_FILES, &listing, NULL))
-        return PLUMB_PROBE_NO;
-    for (size_t i = 0; i < listing.count && !found; i++)
-        found = is_array(listing.names[i]);
-    plumb_listing_release(&listing);
-    return found ? PLUMB_PROBE_MAYBE : PLUMB_PROBE_NO;
+    return plumb_listing_has(path, MOST_FILES, is_array) ? PLUMB_PROBE_MAYBE : PLUMB_PROBE_NO;
 }
 
 static enum plumb_status find(struct plumb_record_parts *parts, const char *path,

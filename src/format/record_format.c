@@ -129,6 +129,26 @@ enum plumb_status plumb_record_warn(const struct plumb_record_feed *feed, bool c
                                                 : plumb_fail(err, PLUMB_STOPPED, -1, "stopped");
 }
 
+bool plumb_shape_in_words(const char *text, int64_t shape[PLUMB_MAX_RANK], int *dims)
+{
+    *dims = 0;
+    while (*text && *text != ']' && *text != ')') {
+        if (*text < '0' || *text > '9') {
+            text++;
+            continue;
+        }
+        int64_t value = 0;
+        for (; *text >= '0' && *text <= '9'; text++)
+            if (__builtin_mul_overflow(value, 10, &value) ||
+                __builtin_add_overflow(value, *text - '0', &value))
+                return false;
+        if (*dims == PLUMB_MAX_RANK)
+            return false;
+        shape[(*dims)++] = value;
+    }
+    return true;
+}
+
 int64_t plumb_numbered_name(const char *name, const char *prefix)
 {
     const size_t length = strlen(prefix);

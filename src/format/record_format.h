@@ -67,6 +67,10 @@ enum plumb_status plumb_record_warn(const struct plumb_record_feed *feed, bool c
 /* The number after `prefix` in "step12", "rank_3"; -1 if the name is not of that kind. */
 int64_t plumb_numbered_name(const char *name, const char *prefix);
 
+/* The numbers of "(32,1,28,28)", "[32 1]", up to the bracket that closes; false if they are too many
+ * or too large. */
+bool plumb_shape_in_words(const char *text, int64_t shape[PLUMB_MAX_RANK], int *dims);
+
 /* Opens a directory's files of saved tensors as one; each tensor is called like its file. */
 enum plumb_status plumb_record_open_directory(const char *path, struct plumb_file **file,
                                               struct plumb_error *err);

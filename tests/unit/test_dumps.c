@@ -8,24 +8,9 @@
 #include <cmocka.h>
 
 #include "plumb.h"
-#include "unit/scratch.h"
+#include "unit/scratch_group.h"
 
-static struct scratch scratch;
 static char seen[4096]; /* "step label phase slot dtype max;" of every record */
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
 
 static void make_directories(const char *path)
 {
@@ -255,5 +240,5 @@ int main(void)
         cmocka_unit_test(mindspore_statistics), cmocka_unit_test(npy_directory),
         cmocka_unit_test(catch_text),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

@@ -8,24 +8,9 @@
 #include <cmocka.h>
 
 #include "plumb.h"
-#include "unit/scratch.h"
+#include "unit/scratch_group.h"
 
-static struct scratch scratch;
 static char seen[4096];
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
 
 static void record_run(const char *name, const char *framework, enum plumb_save save)
 {
@@ -143,5 +128,5 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(statistics), cmocka_unit_test(values),
                                        cmocka_unit_test(nowhere_to_write)};
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

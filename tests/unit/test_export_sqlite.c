@@ -7,25 +7,9 @@
 #include <cmocka.h>
 
 #include "property/toy_run.h"
-#include "unit/scratch.h"
+#include "unit/scratch_group.h"
 
 #include <math.h>
-
-static struct scratch scratch;
-
-static int open_scratch(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int close_scratch(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
 
 enum { STEPS = 20 };
 
@@ -396,5 +380,5 @@ int main(void)
         cmocka_unit_test(its_absence_is_told),
 #endif
     };
-    return cmocka_run_group_tests(tests, open_scratch, close_scratch);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

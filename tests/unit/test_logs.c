@@ -13,23 +13,7 @@
 #include "base/wire.h"
 #include "plumb.h"
 #include "unit/log_samples.h"
-#include "unit/scratch.h"
-
-static struct scratch scratch;
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
+#include "unit/scratch_group.h"
 
 static struct plumb_run *open_run(const char *name)
 {
@@ -261,5 +245,5 @@ int main(void)
         cmocka_unit_test(refreshed),  cmocka_unit_test(other_texts_are_no_logs),
         cmocka_unit_test(checksum),   cmocka_unit_test(event_files),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

@@ -9,7 +9,7 @@
 
 #include "plumb.h"
 #include "unit/msprobe_samples.h"
-#include "unit/scratch.h"
+#include "unit/scratch_group.h"
 
 enum { MOST_ROWS = 64 };
 
@@ -24,22 +24,7 @@ struct rows {
     size_t count;
 };
 
-static struct scratch scratch;
 static struct rows rows;
-
-static int set_up(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
 
 static bool keep(void *context, const struct plumb_tensor_record *record)
 {
@@ -398,5 +383,5 @@ int main(void)
         cmocka_unit_test(collectives),
         cmocka_unit_test(mixed_versions),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

@@ -7,23 +7,7 @@
 #include <cmocka.h>
 
 #include "plumb.h"
-#include "unit/scratch.h"
-
-static struct scratch scratch;
-
-static int open_scratch(void **state)
-{
-    (void)state;
-    scratch_open(&scratch);
-    return 0;
-}
-
-static int close_scratch(void **state)
-{
-    (void)state;
-    scratch_close(&scratch);
-    return 0;
-}
+#include "unit/scratch_group.h"
 
 /* A small file of that format with its first bytes overwritten; returns its size. */
 static size_t damaged_file(const char *format, unsigned char *bytes, size_t most)
@@ -103,5 +87,5 @@ int main(void)
         cmocka_unit_test(the_name_helps_to_explain),
         cmocka_unit_test(the_name_does_not_decide),
     };
-    return cmocka_run_group_tests(tests, open_scratch, close_scratch);
+    return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }
