@@ -25,7 +25,7 @@ enum {
     STEPS = 10000,
     RECORDS = 500,
     VALUES = 4 << 20,
-    TENSORS = 128,
+    TENSORS = 32,
     CALLS = 200000,
     OP_TENSORS = 3,
     STEP_OPS = 500,

@@ -34,6 +34,18 @@ static void push_borrowed(struct plumb_recorder *recorder, struct plumb_item *it
         (void)pthread_cond_wait(&recorder->room, &recorder->lock);
 }
 
+/* The bytes are counted before and copied without the lock: it takes milliseconds, in which the
+ * writer can go on. */
+static void *copy_unlocked(struct plumb_recorder *recorder, const void *data, size_t bytes)
+{
+    (void)pthread_mutex_unlock(&recorder->lock);
+    void *copy = plumb_alloc(bytes);
+    if (copy && bytes)
+        memcpy(copy, data, bytes);
+    (void)pthread_mutex_lock(&recorder->lock);
+    return copy;
+}
+
 /* Values that fit are copied; larger ones, which never would, are written while the caller
  * waits. */
 bool plumb_recorder_save(struct plumb_recorder *recorder, const struct plumb_visit *visit,
@@ -43,16 +55,17 @@ bool plumb_recorder_save(struct plumb_recorder *recorder, const struct plumb_vis
     const bool borrow = !recorder->has_thread || cost > recorder->limit / 4;
     if (!borrow && !plumb_recorder_make_room(recorder, cost, SHARE_VALUES))
         return false;
+    const size_t counted = borrow ? 0 : cost;
+    recorder->used += counted;
     struct plumb_item *item = plumb_alloc_array(1, sizeof *item);
     char *name = value_name(visit, value->name);
-    void *copy = item && name && !borrow ? plumb_alloc(bytes) : NULL;
+    void *copy = item && name && !borrow ? copy_unlocked(recorder, value->data, bytes) : NULL;
     if (!item || !name || (!borrow && !copy)) {
+        recorder->used -= counted;
         plumb_free(item);
         plumb_free(name);
         return false;
     }
-    if (copy && bytes)
-        memcpy(copy, value->data, bytes);
     if (value->rank)
         memcpy(item->shape, value->shape, (size_t)value->rank * sizeof *item->shape);
     item->value = *value;
@@ -61,8 +74,7 @@ bool plumb_recorder_save(struct plumb_recorder *recorder, const struct plumb_vis
     item->value.data = borrow ? value->data : copy;
     item->step = step;
     item->copy = copy;
-    item->bytes = borrow ? 0 : cost;
-    recorder->used += item->bytes;
+    item->bytes = counted;
     if (borrow)
         push_borrowed(recorder, item);
     else
