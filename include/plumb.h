@@ -973,7 +973,12 @@ PLUMB_API enum plumb_status plumb_report_file(struct plumb_file *file,
                                               const struct plumb_sink *sink,
                                               struct plumb_error *err);
 
-enum plumb_report_form { PLUMB_REPORT_TEXT, PLUMB_REPORT_JSON, PLUMB_REPORT_CSV };
+enum plumb_report_form {
+    PLUMB_REPORT_TEXT,
+    PLUMB_REPORT_JSON,
+    PLUMB_REPORT_CSV,
+    PLUMB_REPORT_HTML /* one page that needs nothing else */
+};
 
 struct plumb_diff_report_options {
     enum plumb_report_form form;
@@ -1019,7 +1024,8 @@ PLUMB_API enum plumb_status plumb_report_check(const struct plumb_check *check, 
                                                int width, const struct plumb_sink *sink,
                                                struct plumb_error *err);
 
-PLUMB_API enum plumb_status plumb_report_nan(const struct plumb_nan *nan, bool json,
+PLUMB_API enum plumb_status plumb_report_nan(const struct plumb_nan *nan,
+                                             enum plumb_report_form form, /* no CSV */
                                              const struct plumb_sink *sink,
                                              struct plumb_error *err);
 

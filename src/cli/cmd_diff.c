@@ -1,12 +1,13 @@
 /* cmd_diff.c - `plumb diff A B`: where does B leave A, and does it matter? */
 #include "command.h"
 #include "progress.h"
+#include "report_file.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct diff_arguments {
-    const char *map, *csv;
+    const char *map, *csv, *html;
     double rtol, atol;
     size_t top, threads;
     bool json, all;
@@ -26,6 +27,8 @@ static const struct option_row rows[] = {
      offsetof(struct diff_arguments, top)},
     {"csv", "FILE", "also write a table of all pairs and metrics", OPTION_TEXT,
      offsetof(struct diff_arguments, csv)},
+    {"html", "FILE", "also write a page to send to a colleague", OPTION_TEXT,
+     offsetof(struct diff_arguments, html)},
     {"all", NULL, "of runs: all tables, and all steps after the answer is clear", OPTION_FLAG,
      offsetof(struct diff_arguments, all)},
     {"noise", "RUN", "another run of A's program: what is normal; may be repeated", OPTION_LIST,
@@ -37,48 +40,43 @@ static const struct option_row rows[] = {
 
 extern const struct command command_diff;
 
-static bool write_csv_bytes(void *context, const char *bytes, size_t size)
-{
-    return fwrite(bytes, 1, size, context) == size;
-}
-
 /* One of the two is there. */
 struct comparison {
     const struct plumb_diff *files;
     const struct plumb_run_diff *runs;
+    enum plumb_report_form form;
 };
 
-static enum plumb_status write_form(const struct comparison *comparison,
-                                    enum plumb_report_form form, const struct plumb_sink *sink)
+static enum plumb_status write_form(void *context, const struct plumb_sink *sink)
 {
-    const struct plumb_diff_report_options of_files = {.form = form};
-    const struct plumb_run_diff_report_options of_runs = {.form = form};
+    const struct comparison *comparison = context;
+    const struct plumb_diff_report_options of_files = {.form = comparison->form};
+    const struct plumb_run_diff_report_options of_runs = {.form = comparison->form};
     return comparison->files ? plumb_report_diff(comparison->files, &of_files, sink, NULL)
                              : plumb_report_run_diff(comparison->runs, &of_runs, sink, NULL);
 }
 
-static int write_csv(const struct comparison *comparison, const char *path)
+/* The forms that go to files; false after saying why one could not be written. */
+static bool write_files(struct comparison *comparison, const struct diff_arguments *arguments)
 {
-    FILE *file = fopen(path, "w");
-    if (!file) {
-        (void)fprintf(stderr, "plumb diff: %s: cannot write it; choose another --csv FILE\n",
-                      path);
-        return EXIT_TROUBLE;
+    const struct {
+        const char *option, *path;
+        enum plumb_report_form form;
+    } files[] = {{"--csv", arguments->csv, PLUMB_REPORT_CSV},
+                 {"--html", arguments->html, PLUMB_REPORT_HTML}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        comparison->form = files[i].form;
+        if (files[i].path &&
+            !report_file_write("diff", files[i].option, files[i].path, write_form, comparison))
+            return false;
     }
-    const struct plumb_sink sink = {.write = write_csv_bytes, .context = file};
-    const enum plumb_status status = write_form(comparison, PLUMB_REPORT_CSV, &sink);
-    const bool whole = fclose(file) == 0;
-    if (status == PLUMB_OK && whole)
-        return EXIT_ALIKE;
-    (void)fprintf(stderr, "plumb diff: %s: could not be written whole; is the disk full?\n",
-                  path);
-    return EXIT_TROUBLE;
+    return true;
 }
 
 static int report(const struct plumb_diff *diff, const struct diff_arguments *arguments)
 {
-    const struct comparison comparison = {.files = diff};
-    if (arguments->csv && write_csv(&comparison, arguments->csv))
+    struct comparison comparison = {.files = diff};
+    if (!write_files(&comparison, arguments))
         return EXIT_TROUBLE;
     const struct plumb_diff_report_options options = {
         .form = arguments->json ? PLUMB_REPORT_JSON : PLUMB_REPORT_TEXT,
@@ -103,7 +101,8 @@ static int compare(const char *path_a, const char *path_b,
     struct progress_bar bar;
     progress_begin(&bar);
     /* The usual table shows nothing that a brief comparison leaves out. */
-    const bool brief = !arguments->json && !arguments->csv && !arguments->metrics.count;
+    const bool brief =
+        !arguments->json && !arguments->csv && !arguments->html && !arguments->metrics.count;
     const struct plumb_diff_options options = {
         .compare = {.scan = {.threads = (int)arguments->threads, .progress = &bar.callbacks},
                     .rtol = arguments->rtol,
@@ -127,8 +126,8 @@ static int compare(const char *path_a, const char *path_b,
 static int report_runs(const struct plumb_run_diff *diff,
                        const struct diff_arguments *arguments)
 {
-    const struct comparison comparison = {.runs = diff};
-    if (arguments->csv && write_csv(&comparison, arguments->csv))
+    struct comparison comparison = {.runs = diff};
+    if (!write_files(&comparison, arguments))
         return EXIT_TROUBLE;
     const struct plumb_run_diff_report_options options = {
         .form = arguments->json ? PLUMB_REPORT_JSON : PLUMB_REPORT_TEXT,

@@ -428,6 +428,21 @@ static void visit_op(struct walk *walk, const struct plumb_step_op *op)
 
 /* ---- a step -------------------------------------------------------------------------------------- */
 
+static void list_row(struct walk *walk, size_t row)
+{
+    struct plumb_blame *blame = walk->blame;
+    const struct plumb_row *a = &walk->pair->a[row];
+    if (blame->listed_count < PLUMB_BLAME_LISTED)
+        blame->listed[blame->listed_count++] = (struct plumb_differing){
+            .step = walk->pair->step,
+            .rank = walk->state->rank,
+            .stage = (enum plumb_stage)walk->pair->alignment->a.stage[row],
+            .label = a->label,
+            .slot = a->slot,
+            .error = walk->errors[row].error,
+            .allowed = walk->errors[row].allowed};
+}
+
 static void remember(struct walk *walk)
 {
     const struct plumb_step_side *a = &walk->pair->alignment->a;
@@ -436,6 +451,7 @@ static void remember(struct walk *walk)
         if (a->partner[i] == PLUMB_NO_ROW || error->same)
             continue;
         count_beyond(walk, i);
+        list_row(walk, i);
         double *past = history_of(walk, walk->pair->a[i].place);
         if (past && error->error > *past)
             *past = error->error;

@@ -57,6 +57,17 @@ struct plumb_fed {
     uint32_t label;
 };
 
+/* A row that differs, for a list of what a root dragged along. */
+struct plumb_differing {
+    int64_t step;
+    int rank;
+    enum plumb_stage stage;
+    uint32_t label, slot;
+    double error, allowed;
+};
+
+enum { PLUMB_BLAME_LISTED = 200 };
+
 struct plumb_blame {
     struct plumb_names *names;
     struct plumb_event *events;
@@ -66,7 +77,9 @@ struct plumb_blame {
     size_t fed_count, fed_capacity;
     struct plumb_stage_count stages[PLUMB_STAGE_COUNT];
     uint64_t rows, differing,
-        before_first;   /* rows seen; different; the same before any event */
+        before_first; /* rows seen; different; the same before any event */
+    struct plumb_differing listed[PLUMB_BLAME_LISTED]; /* the first */
+    size_t listed_count;
     bool by_statistics; /* some rows have no fingerprint to compare */
     bool failed;        /* out of memory */
 };

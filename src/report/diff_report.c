@@ -1,6 +1,7 @@
 /* diff_report.c - chooses the form of a report about two files. */
 #include "report/diff_report.h"
 
+#include "base/utf8.h"
 #include "compare/metric.h"
 #include "report/show.h"
 
@@ -27,6 +28,11 @@ enum plumb_status plumb_report_diff(const struct plumb_diff *diff,
         break;
     case PLUMB_REPORT_CSV:
         plumb_diff_csv(diff, options, &report);
+        break;
+    case PLUMB_REPORT_HTML:
+        plumb_diff_html(diff, &report);
+        if (report.data)
+            plumb_utf8_make_printable(report.data, true);
         break;
     }
     enum plumb_status status = plumb_report_send(&report, sink, err);

@@ -1,6 +1,8 @@
 /* nan_report.c - where values stopped being finite, as text and JSON. */
+#include "report/nan_report.h"
+
+#include "base/error.h"
 #include "base/utf8.h"
-#include "diagnose/nan_origin.h"
 #include "report/finding_json.h"
 #include "report/show.h"
 
@@ -98,16 +100,21 @@ static void write_text(const struct plumb_nan *nan, struct plumb_buffer *to)
                         finding->cause, finding->fix, finding->next_test);
 }
 
-enum plumb_status plumb_report_nan(const struct plumb_nan *nan, bool json,
+enum plumb_status plumb_report_nan(const struct plumb_nan *nan, enum plumb_report_form form,
                                    const struct plumb_sink *sink, struct plumb_error *err)
 {
     struct plumb_buffer report;
+    if (form == PLUMB_REPORT_CSV)
+        return plumb_fail(err, PLUMB_UNSUPPORTED, -1,
+                          "this report has no CSV form; ask for JSON");
     plumb_buffer_init(&report, REPORT_LIMIT);
-    if (json)
+    if (form == PLUMB_REPORT_JSON)
         write_json(nan, &report);
+    else if (form == PLUMB_REPORT_HTML)
+        plumb_nan_html(nan, &report);
     else
         write_text(nan, &report);
-    if (!json && report.data)
+    if (form != PLUMB_REPORT_JSON && report.data)
         plumb_utf8_make_printable(report.data, true);
     const enum plumb_status status = plumb_report_send(&report, sink, err);
     plumb_buffer_release(&report);

@@ -25,6 +25,11 @@ enum plumb_status plumb_report_run_diff(const struct plumb_run_diff *diff,
     case PLUMB_REPORT_CSV:
         plumb_run_diff_csv(diff, &report);
         break;
+    case PLUMB_REPORT_HTML:
+        plumb_run_diff_html(diff, &report);
+        if (report.data)
+            plumb_utf8_make_printable(report.data, true);
+        break;
     }
     const enum plumb_status status = plumb_report_send(&report, sink, err);
     plumb_buffer_release(&report);

@@ -9,6 +9,7 @@ void plumb_run_diff_text(const struct plumb_run_diff *diff,
                          const struct plumb_run_diff_report_options *options,
                          struct plumb_buffer *to);
 void plumb_run_diff_json(const struct plumb_run_diff *diff, struct plumb_buffer *to);
+void plumb_run_diff_html(const struct plumb_run_diff *diff, struct plumb_buffer *to);
 void plumb_run_diff_csv(const struct plumb_run_diff *diff, struct plumb_buffer *to);
 
 #endif

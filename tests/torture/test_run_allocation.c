@@ -66,7 +66,7 @@ static enum plumb_status report(struct plumb_run *run, struct plumb_error *err)
     if (!status)
         status = plumb_nan_find(run, &nan, err);
     if (!status)
-        status = plumb_report_nan(nan, true, &sink, err);
+        status = plumb_report_nan(nan, PLUMB_REPORT_JSON, &sink, err);
     plumb_nan_free(nan);
     return status;
 }
