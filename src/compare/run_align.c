@@ -150,10 +150,9 @@ static bool find_sources(struct plumb_step_side *side, const struct plumb_row *r
         if (!key)
             continue;
         int32_t *known = map_at(&map, key);
+        side->source[i] = *known;
         if (rows[i].role == PLUMB_ROW_OUT)
             *known = (int32_t)i;
-        else
-            side->source[i] = *known;
     }
     map_release(&map);
     return made;

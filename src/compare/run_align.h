@@ -27,11 +27,12 @@ struct plumb_step_side {
     struct plumb_step_op *ops;
     size_t op_count;
     size_t row_count;
-    uint32_t *order;      /* ops by their last row: the order in which they were done */
-    int32_t *op_of;       /* row -> op */
-    int32_t *next;        /* row -> next row of the same op, or PLUMB_NO_ROW */
-    int32_t *partner;     /* row -> row of the other side, or PLUMB_NO_ROW */
-    int32_t *source;      /* row -> the earlier output with the same values, or PLUMB_NO_ROW */
+    uint32_t *order;  /* ops by their last row: the order in which they were done */
+    int32_t *op_of;   /* row -> op */
+    int32_t *next;    /* row -> next row of the same op, or PLUMB_NO_ROW */
+    int32_t *partner; /* row -> row of the other side, or PLUMB_NO_ROW */
+    int32_t
+        *source; /* row -> the last output before it with the same values, or PLUMB_NO_ROW */
     unsigned char *stage; /* row -> enum plumb_stage */
     uint64_t structure;   /* equal for steps with the same rows */
 };

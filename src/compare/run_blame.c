@@ -39,11 +39,10 @@ void plumb_blame_release(struct plumb_blame *blame)
 
 /* ---- growing lists ----------------------------------------------------------------------------- */
 
-static struct plumb_event *add_event(struct walk *walk)
+struct plumb_event *plumb_blame_add(struct plumb_blame *blame, size_t first_of_step)
 {
-    struct plumb_blame *blame = walk->blame;
     if (blame->event_count >= MOST_EVENTS ||
-        blame->event_count - walk->first_event >= MOST_EVENTS_OF_STEP) {
+        blame->event_count - first_of_step >= MOST_EVENTS_OF_STEP) {
         blame->events_lost++;
         return NULL;
     }
@@ -115,7 +114,9 @@ static bool compare_rows(struct walk *walk)
         struct plumb_stage_count *stage = &blame->stages[a->stage[i]];
         stage->rows++;
         blame->rows++;
-        blame->by_statistics |= error->basis == PLUMB_BASIS_STATISTICS;
+        blame->by_statistics += error->same && error->basis == PLUMB_BASIS_STATISTICS;
+        blame->unknown += error->unknown;
+        blame->other_types += x->dtype != y->dtype;
         if (error->same)
             continue;
         differ = true;
@@ -204,7 +205,7 @@ static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind,
 {
     const struct plumb_step_side *a = &walk->pair->alignment->a;
     const int32_t partner = a->partner[row];
-    struct plumb_event *event = add_event(walk);
+    struct plumb_event *event = plumb_blame_add(walk->blame, walk->first_event);
     if (!event)
         return NULL;
     *event = (struct plumb_event){
@@ -274,11 +275,22 @@ static double own_rounding(const struct plumb_event *event)
 }
 
 struct op_view {
-    bool has_input, input_differs;
+    bool has_input, input_differs, output_differs;
     double before;                        /* error of its inputs */
     int32_t unexplained, culprit, output; /* rows; PLUMB_NO_ROW: none */
     enum cause cause;
 };
+
+/* Both sides only hand on what an op before made: a module is not to blame for the last op in it. */
+static bool is_passed_on(const struct walk *walk, size_t row)
+{
+    const struct plumb_alignment *alignment = walk->pair->alignment;
+    const int32_t source = alignment->a.source[row];
+    const int32_t source_b = alignment->b.source[alignment->a.partner[row]];
+    return source != PLUMB_NO_ROW && source_b != PLUMB_NO_ROW &&
+           alignment->a.op_of[source] != alignment->a.op_of[row] &&
+           alignment->a.partner[source] != PLUMB_NO_ROW && !walk->errors[source].same;
+}
 
 static void look_at_inputs(struct walk *walk, const struct plumb_step_op *op,
                            struct op_view *view)
@@ -322,7 +334,8 @@ static void look_at_outputs(struct walk *walk, const struct plumb_step_op *op,
         const bool differs = a->partner[row] != PLUMB_NO_ROW && !error->same;
         walk->estimate[row] =
             fmax(view->before, differs && !isnan(error->error) ? error->error : 0);
-        if (differs && view->output == PLUMB_NO_ROW)
+        view->output_differs |= differs;
+        if (differs && view->output == PLUMB_NO_ROW && !is_passed_on(walk, (size_t)row))
             view->output = row;
     }
 }
@@ -422,7 +435,7 @@ static void visit_op(struct walk *walk, const struct plumb_step_op *op)
         report_input(walk, (size_t)view.unexplained, view.cause, view.culprit);
     else if (view.output != PLUMB_NO_ROW)
         blame_output(walk, op, &view);
-    walk->dirty |= view.input_differs || view.output != PLUMB_NO_ROW;
+    walk->dirty |= view.input_differs || view.output_differs;
     walk->made_something |= op->out != PLUMB_NO_ROW;
 }
 
@@ -467,6 +480,8 @@ void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
     walk.errors = plumb_alloc_array(a->row_count + 1, sizeof *walk.errors);
     walk.estimate = plumb_alloc_array(a->row_count + 1, sizeof *walk.estimate);
     blame->failed |= !walk.errors || !walk.estimate;
+    if (!state->has_step)
+        plumb_blame_lone_weights(blame, state, pair);
     if (!blame->failed && compare_rows(&walk)) {
         for (; walk.position < a->op_count; walk.position++)
             visit_op(&walk, &a->ops[a->order[walk.position]]);

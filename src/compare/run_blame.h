@@ -12,11 +12,13 @@
 #include "compare/run_error.h"
 
 enum plumb_event_kind {
-    PLUMB_EVENT_OUTPUT,  /* inputs agree, the output does not */
-    PLUMB_EVENT_INPUT,   /* not what was made before, or came from outside */
-    PLUMB_EVENT_MISSING, /* an op of A that B does not have */
-    PLUMB_EVENT_EXTRA,   /* an op of B that A does not have */
-    PLUMB_EVENT_JUMP,    /* more than its inputs and its past explain */
+    PLUMB_EVENT_OUTPUT,         /* inputs agree, the output does not */
+    PLUMB_EVENT_INPUT,          /* not what was made before, or came from outside */
+    PLUMB_EVENT_MISSING,        /* an op of A that B does not have */
+    PLUMB_EVENT_EXTRA,          /* an op of B that A does not have */
+    PLUMB_EVENT_JUMP,           /* more than its inputs and its past explain */
+    PLUMB_EVENT_WEIGHT_MISSING, /* a weight of an op that it has in A only */
+    PLUMB_EVENT_WEIGHT_EXTRA,   /* and in B only */
 };
 
 /* A place that may be a root. */
@@ -43,11 +45,11 @@ struct plumb_stage_count {
 };
 
 struct plumb_rank_state {
-    int rank;
-    bool dirty;      /* something differed in an earlier step */
-    bool has_step;   /* a step was compared */
-    bool has_update; /* the last step's updates are recorded */
-    double *history; /* by place: the largest error up to the step before */
+    int rank, rank_b; /* in A and in B: the same but for dumps of one rank each */
+    bool dirty;       /* something differed in an earlier step */
+    bool has_step;    /* a step was compared */
+    bool has_update;  /* the last step's updates are recorded */
+    double *history;  /* by place: the largest error up to the step before */
     size_t history_count;
 };
 
@@ -76,12 +78,13 @@ struct plumb_blame {
     struct plumb_fed *fed;
     size_t fed_count, fed_capacity;
     struct plumb_stage_count stages[PLUMB_STAGE_COUNT];
-    uint64_t rows, differing,
-        before_first; /* rows seen; different; the same before any event */
+    uint64_t rows, differing;
+    uint64_t by_statistics; /* rows that are the same as far as statistics tell */
+    uint64_t unknown;       /* rows of which nothing could be compared */
+    uint64_t other_types;   /* rows that are of another type in B */
     struct plumb_differing listed[PLUMB_BLAME_LISTED]; /* the first */
     size_t listed_count;
-    bool by_statistics; /* some rows have no fingerprint to compare */
-    bool failed;        /* out of memory */
+    bool failed; /* out of memory */
 };
 
 void plumb_blame_release(struct plumb_blame *blame);
@@ -95,6 +98,11 @@ struct plumb_step_pair {
 };
 void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
                       const struct plumb_step_pair *pair);
+/* Room for one more event of a step whose first is `first_of_step`; NULL if there is none. */
+struct plumb_event *plumb_blame_add(struct plumb_blame *blame, size_t first_of_step);
+/* run_lone_weights.c: blames weights that an op has on one side only. */
+void plumb_blame_lone_weights(struct plumb_blame *blame, const struct plumb_rank_state *state,
+                              const struct plumb_step_pair *pair);
 /* After all ranks of some steps: drops what a collective brought from another rank. */
 void plumb_blame_settle(struct plumb_blame *blame);
 

@@ -27,6 +27,18 @@ const char *plumb_series_class_name(enum plumb_series_class series_class)
                                                              : "unknown";
 }
 
+/* Where nothing can be compared, nothing is the same. */
+static enum plumb_status fail_if_nothing_compared(const struct plumb_run_diff *diff,
+                                                  struct plumb_error *err)
+{
+    char reason[600];
+    if (diff->root_count || diff->series.count || diff->blame.rows > diff->blame.unknown)
+        return PLUMB_OK;
+    plumb_overlap_explain(&diff->overlap, diff->a, diff->b, reason, sizeof reason);
+    return plumb_fail(err, PLUMB_UNSUPPORTED, -1, "%s and %s: nothing to compare: %s",
+                      plumb_run_path(diff->a), plumb_run_path(diff->b), reason);
+}
+
 enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
                                      const struct plumb_run_diff_options *options,
                                      struct plumb_run_diff **out, struct plumb_error *err)
@@ -43,6 +55,8 @@ enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
         status = plumb_run_diff_walk(diff, options, err);
     if (!status)
         status = plumb_run_diff_conclude(diff, err);
+    if (!status)
+        status = fail_if_nothing_compared(diff, err);
     if (!status)
         status = plumb_run_diff_advise(diff, err);
     if (status)

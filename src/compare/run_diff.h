@@ -4,6 +4,7 @@
 
 #include "compare/run_blame.h"
 #include "compare/run_config.h"
+#include "compare/run_overlap.h"
 #include "compare/run_series.h"
 #include "model/finding.h"
 
@@ -32,8 +33,7 @@ struct plumb_run_diff {
     size_t guessed;                /* ops paired by other means than their name */
     int64_t first_step, last_step; /* compared; last < first: none */
     uint64_t steps;                /* compared, over all ranks */
-    size_t ranks;                  /* that both have */
-    size_t ranks_only_a, ranks_only_b;
+    struct plumb_overlap overlap;
     bool stopped; /* the answer was clear before the end */
     bool exact;   /* all before the first root is the same to the last bit */
     enum plumb_verdict verdict;

@@ -43,10 +43,25 @@ double plumb_row_allowance(enum plumb_dtype a, enum plumb_dtype b, int64_t count
     return bits < 24 ? allowed + ldexp(1, -bits) : allowed;
 }
 
-/* Numbers that another tool does not say are not a number on both sides. */
+static bool is_nonfinite(const struct plumb_stats *stats)
+{
+    return stats->nan || stats->pos_inf || stats->neg_inf;
+}
+
+/* What another tool does not say is not a number here, and cannot be compared. */
 static bool equal(double a, double b)
 {
-    return a == b || (isnan(a) && isnan(b));
+    return a == b || isnan(a) || isnan(b);
+}
+
+/* Does any statistic stand on both sides? */
+static bool share_statistics(const struct plumb_row *a, const struct plumb_row *b)
+{
+    const struct plumb_stats *x = &a->stats, *y = &b->stats;
+    return a->has_stats && b->has_stats &&
+           (!(isnan(x->min + y->min) && isnan(x->max + y->max) && isnan(x->mean + y->mean) &&
+              isnan(x->l2 + y->l2)) ||
+            is_nonfinite(x) || is_nonfinite(y));
 }
 
 /* Other tools say only whether there are any. */
@@ -114,14 +129,15 @@ void plumb_row_compare(const struct plumb_row *a, const struct plumb_row *b,
     }
     const bool comparable = a->fingerprint && b->fingerprint && a->dtype == b->dtype &&
                             a->fingerprint_kind == b->fingerprint_kind;
-    if (comparable && a->fingerprint == b->fingerprint) {
+    if ((comparable && a->fingerprint == b->fingerprint) || a->count == 0) {
         error->same = true;
         return;
     }
     error->allowed =
         plumb_row_allowance((enum plumb_dtype)a->dtype, (enum plumb_dtype)b->dtype, a->count);
-    if (!a->has_stats || !b->has_stats) {
-        error->error = error->distance = (double)NAN;
+    if (!share_statistics(a, b)) {
+        error->same = error->unknown = !comparable;
+        error->error = error->distance = comparable ? (double)NAN : 0;
         return;
     }
     error->basis = PLUMB_BASIS_STATISTICS;

@@ -11,6 +11,7 @@
 
 struct plumb_row_error {
     bool same;
+    bool unknown;   /* nothing is recorded of both that could be compared; counts as same */
     bool reordered; /* the same values in another order, as far as the statistics tell */
     bool shape_differs;
     enum plumb_basis basis;

@@ -14,7 +14,8 @@ static const double approximation_most = 1e-3;
 static enum plumb_verdict verdict_of(const struct plumb_event *event)
 {
     const struct plumb_row_error *error = &event->error;
-    if (error->shape_differs || error->reordered || event->kind == PLUMB_EVENT_JUMP)
+    if (error->shape_differs || error->reordered || event->kind == PLUMB_EVENT_JUMP ||
+        error->basis == PLUMB_BASIS_STRUCTURE)
         return PLUMB_DIFFERENT; /* an event is reordered only if what went in is the same */
     if (isnan(error->error))
         return PLUMB_APPROXIMATION; /* the bits differ; by how much is not recorded */
@@ -56,6 +57,16 @@ static void describe_numbers(const struct plumb_event *event, char *text, size_t
             event->kind == PLUMB_EVENT_JUMP ? "its inputs and its past explain"
                                             : "rounding allows",
             error->allowed);
+}
+
+/* " (f32 in A, bf16 in B)" */
+static void describe_types(const struct plumb_event *event, char *text, size_t size)
+{
+    text[0] = '\0';
+    if (event->a.dtype != event->b.dtype)
+        (void)snprintf(text, size, " (%s in A, %s in B)",
+                       plumb_dtype_name((enum plumb_dtype)event->a.dtype),
+                       plumb_dtype_name((enum plumb_dtype)event->b.dtype));
 }
 
 /* What B's batch may be, from its statistics. */
@@ -103,28 +114,37 @@ static const char *sentence_of_input(const struct plumb_event *event)
     }
 }
 
-static const char *sentence_of_output(const struct plumb_event *event)
+static const char *sentence_of_output(const struct plumb_event *event, bool by_statistics)
 {
+    const bool small = event->error.allowed > 0 && event->error.error <= event->error.allowed;
     if (event->stage == PLUMB_STAGE_DATA)
         return "the batch is not the same";
     if (event->stage == PLUMB_STAGE_REDUCE)
         return "all ranks put in the same, and something else comes out";
     if (event->stage == PLUMB_STAGE_UPDATE)
         return "the gradient is the same, the update is not";
-    return event->error.allowed > 0 && event->error.error <= event->error.allowed
-               ? "the first result that is not the same to the last bit, from equal inputs"
-               : "what it takes is the same, what it makes is not";
+    if (by_statistics)
+        return small ? "the first result with other statistics, from inputs whose statistics "
+                       "agree"
+                     : "the statistics of what it takes are the same, of what it makes they "
+                       "are not";
+    return small ? "the first result that is not the same to the last bit, from equal inputs"
+                 : "what it takes is the same, what it makes is not";
 }
 
 static char *write_reason(struct plumb_run_diff *diff, const struct plumb_event *event,
                           const struct plumb_judgement *judgement)
 {
-    char numbers[512], data[160], other[300] = "";
+    char numbers[512], types[64], data[160], other[300] = "";
     const char *const *texts = diff->names.texts;
     describe_numbers(event, numbers, sizeof numbers);
+    describe_types(event, types, sizeof types);
     describe_data(event, data, sizeof data);
     if (judgement)
         (void)snprintf(numbers, sizeof numbers, "%.500s", judgement->reason);
+    if (event->kind == PLUMB_EVENT_WEIGHT_MISSING || event->kind == PLUMB_EVENT_WEIGHT_EXTRA)
+        return plumb_arena_printf(&diff->arena, "the op has this weight in %s only",
+                                  event->kind == PLUMB_EVENT_WEIGHT_MISSING ? "A" : "B");
     if (event->kind == PLUMB_EVENT_MISSING || event->kind == PLUMB_EVENT_EXTRA)
         return plumb_arena_printf(
             &diff->arena, "%s has no such op; %s of %s, which comes after it, differs: %s",
@@ -137,10 +157,11 @@ static char *write_reason(struct plumb_run_diff *diff, const struct plumb_event 
         return plumb_arena_printf(&diff->arena,
                                   "the error grows from %.2g to %.2g in this one op%s: %s",
                                   event->before, event->error.error, other, numbers);
-    return plumb_arena_printf(&diff->arena, "%s%s: %s%s",
-                              event->kind == PLUMB_EVENT_INPUT ? sentence_of_input(event)
-                                                               : sentence_of_output(event),
-                              other, numbers, data);
+    return plumb_arena_printf(&diff->arena, "%s%s: %s%s%s",
+                              event->kind == PLUMB_EVENT_INPUT
+                                  ? sentence_of_input(event)
+                                  : sentence_of_output(event, diff->blame.by_statistics > 0),
+                              other, numbers, types, data);
 }
 
 void plumb_event_judge(struct plumb_run_diff *diff, struct plumb_event *event,
@@ -151,7 +172,9 @@ void plumb_event_judge(struct plumb_run_diff *diff, struct plumb_event *event,
     struct plumb_comparison comparison;
     bool judged = false;
     if (event->error.basis == PLUMB_BASIS_VALUES) {
-        plumb_value_pair_open(&values, diff->a, diff->b, event->rank, event->step);
+        plumb_value_pair_open(&values, diff->a, event->rank, event->step, diff->b,
+                              diff->overlap.other_rank ? diff->overlap.rank_b : event->rank,
+                              event->b.step);
         judged = plumb_value_pair_judge(&values, &event->a, &event->b, &comparison, &judgement);
         plumb_value_pair_close(&values);
     }

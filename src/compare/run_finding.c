@@ -37,16 +37,41 @@ static const struct {
                             "compare learning rate, clipping and optimizer groups of both"},
 };
 
+/* What could not be compared: "; not compared: 1 rank, steps" */
+static const char *say_missing(struct plumb_run_diff *diff)
+{
+    const struct plumb_overlap *overlap = &diff->overlap;
+    const bool ranks = overlap->only_a + overlap->only_b > 0;
+    const bool steps = !overlap->shift && (overlap->a.first != overlap->b.first ||
+                                           overlap->a.last != overlap->b.last ||
+                                           overlap->steps_only_a + overlap->steps_only_b);
+    const bool ops = diff->only_a_total + diff->only_b_total > 0;
+    if (!ranks && !steps && !ops && !diff->blame.unknown)
+        return "";
+    return plumb_arena_printf(&diff->arena, "; not compared:%s%s%s%s%s%s%s",
+                              ranks ? " ranks" : "", ranks && (steps || ops) ? "," : "",
+                              steps ? " steps" : "", steps && ops ? "," : "", ops ? " ops" : "",
+                              ranks || steps || ops ? " on one side only" : "",
+                              diff->blame.unknown ? " records without numbers" : "");
+}
+
 static bool say_alike(struct plumb_run_diff *diff)
 {
-    const char *what = diff->verdict == PLUMB_IDENTICAL
-                           ? "no difference in what both recorded"
-                           : "the runs differ as rounding makes them";
-    diff->summary = plumb_arena_printf(
-        &diff->arena, "%s: %llu tensor records of steps %lld to %lld on %zu rank%s, %zu series",
-        what, (unsigned long long)diff->blame.rows, (long long)diff->first_step,
-        (long long)diff->last_step, diff->ranks, diff->ranks == 1 ? "" : "s",
-        diff->series.count);
+    const char *what = diff->verdict != PLUMB_IDENTICAL
+                           ? "the runs differ as rounding makes them"
+                       : diff->blame.by_statistics
+                           ? "equal statistics in what both recorded, values not compared"
+                           : "no difference in what both recorded";
+    const size_t ranks = diff->overlap.ranks;
+    const char *missing = say_missing(diff);
+    diff->summary =
+        missing ? plumb_arena_printf(&diff->arena,
+                                     "%s: %llu tensor records of steps %lld to %lld on %zu "
+                                     "rank%s, %zu series%s",
+                                     what, (unsigned long long)diff->blame.rows,
+                                     (long long)diff->first_step, (long long)diff->last_step,
+                                     ranks, ranks == 1 ? "" : "s", diff->series.count, missing)
+                : NULL;
     return diff->summary != NULL;
 }
 
@@ -81,17 +106,21 @@ static bool say_sure(struct plumb_run_diff *diff)
     const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
     const struct plumb_blame *blame = &diff->blame;
     if (!first) {
-        diff->confidence = blame->rows ? 0.99 : 0.5;
-        diff->sure = blame->by_statistics
-                         ? "as far as statistics tell: not all records have a fingerprint"
-                     : blame->rows ? "every record has the same fingerprint"
-                                   : "only series could be compared";
+        diff->confidence = !blame->rows ? 0.5 : blame->by_statistics ? 0.8 : 0.99;
+        diff->sure = !blame->rows ? "only series could be compared"
+                     : blame->by_statistics
+                         ? "as far as statistics tell: a difference that leaves norm, mean and "
+                           "extremes as they are is not excluded"
+                         : "every record has the same fingerprint or the same values";
     } else if (first->basis == PLUMB_BASIS_SERIES) {
         diff->confidence = 0.6;
         diff->sure = "from series alone: record the ops of this step to see which it is";
     } else if (diff->exact && first->verdict != PLUMB_ROUNDING) {
-        diff->confidence = 0.98;
-        diff->sure = "everything before it is the same to the last bit";
+        diff->confidence = blame->by_statistics ? 0.9 : 0.98;
+        diff->sure = blame->by_statistics
+                         ? "everything before it has the same statistics; values were not "
+                           "compared"
+                         : "everything before it is the same to the last bit";
     } else if (first->verdict == PLUMB_ROUNDING) {
         diff->confidence = first->basis == PLUMB_BASIS_VALUES ? 0.95 : 0.8;
         diff->sure = first->basis == PLUMB_BASIS_VALUES

@@ -1,13 +1,13 @@
 /* run_value_pair.c - see run_value_pair.h. A value that cannot be read leaves the statistics in place. */
 #include "compare/run_value_pair.h"
 
-void plumb_value_pair_open(struct plumb_value_pair *pair, struct plumb_run *a,
-                           struct plumb_run *b, int rank, int64_t step)
+void plumb_value_pair_open(struct plumb_value_pair *pair, struct plumb_run *a, int rank_a,
+                           int64_t step_a, struct plumb_run *b, int rank_b, int64_t step_b)
 {
     pair->a = pair->b = NULL;
-    if (plumb_run_open_values(a, rank, step, &pair->a, NULL) != PLUMB_OK)
+    if (plumb_run_open_values(a, rank_a, step_a, &pair->a, NULL) != PLUMB_OK)
         pair->a = NULL;
-    else if (plumb_run_open_values(b, rank, step, &pair->b, NULL) != PLUMB_OK)
+    else if (plumb_run_open_values(b, rank_b, step_b, &pair->b, NULL) != PLUMB_OK)
         pair->b = NULL;
     if (!pair->b)
         plumb_value_pair_close(pair);

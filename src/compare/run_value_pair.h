@@ -10,8 +10,8 @@ struct plumb_value_pair {
 };
 
 /* Opens what is saved on both sides; leaves both NULL if that is not so. */
-void plumb_value_pair_open(struct plumb_value_pair *pair, struct plumb_run *a,
-                           struct plumb_run *b, int rank, int64_t step);
+void plumb_value_pair_open(struct plumb_value_pair *pair, struct plumb_run *a, int rank_a,
+                           int64_t step_a, struct plumb_run *b, int rank_b, int64_t step_b);
 void plumb_value_pair_close(struct plumb_value_pair *pair);
 /* Puts what the values say in place of what the statistics say, where both sides have them. */
 void plumb_value_pair_compare(const struct plumb_value_pair *pair, const struct plumb_row *a,

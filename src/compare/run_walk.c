@@ -26,53 +26,27 @@ struct walking {
 
 /* ---- what can be compared ---------------------------------------------------------------------- */
 
-static const struct plumb_run_rank *find_rank(const struct plumb_run *run, int rank)
-{
-    for (size_t i = 0; i < plumb_run_rank_count(run); i++)
-        if (plumb_run_rank(run, i)->rank == rank)
-            return plumb_run_rank(run, i);
-    return NULL;
-}
-
-static void widen(struct walking *walking, const struct plumb_run_rank *a,
-                  const struct plumb_run_rank *b, uint64_t *most)
-{
-    const int64_t first = a->first_step > b->first_step ? a->first_step : b->first_step;
-    const int64_t last = a->last_step < b->last_step ? a->last_step : b->last_step;
-    if (first < walking->first)
-        walking->first = first;
-    if (last > walking->last)
-        walking->last = last;
-    *most = a->records > *most ? a->records : *most;
-    *most = b->records > *most ? b->records : *most;
-}
-
 static enum plumb_status find_ranks(struct walking *walking, struct plumb_error *err)
 {
     struct plumb_run_diff *diff = walking->diff;
+    struct plumb_overlap *overlap = &diff->overlap;
     const size_t count = plumb_run_rank_count(diff->a);
-    uint64_t most = 1;
+    plumb_overlap_find(overlap, diff->a, diff->b);
     walking->states = plumb_alloc_array(count + 1, sizeof *walking->states);
     if (!walking->states)
         return plumb_fail_memory(err);
-    walking->first = INT64_MAX;
-    walking->last = INT64_MIN;
     for (size_t i = 0; i < count; i++) {
         const struct plumb_run_rank *a = plumb_run_rank(diff->a, i);
-        const struct plumb_run_rank *b = find_rank(diff->b, a->rank);
-        diff->ranks_only_a += !b;
+        const struct plumb_run_rank *b = plumb_overlap_partner(overlap, diff->b, a);
         if (!b)
             continue;
-        diff->ranks++;
-        if (!a->records || !b->records || a->last_step < a->first_step ||
-            b->last_step < b->first_step)
-            continue;
+        walking->states[walking->rank_count].rank_b = b->rank;
         walking->states[walking->rank_count++].rank = a->rank;
-        widen(walking, a, b, &most);
     }
-    diff->ranks_only_b = plumb_run_rank_count(diff->b) - diff->ranks;
+    walking->first = overlap->both.first;
+    walking->last = overlap->both.last;
     const double range = (double)walking->last - (double)walking->first + 1;
-    const double window = floor(range * (WINDOW_ROWS / (double)most));
+    const double window = floor(range * (WINDOW_ROWS / (double)overlap->most_records));
     walking->window = window < 1 ? 1 : window > 0x1p62 ? INT64_MAX / 4 : (int64_t)window;
     return PLUMB_OK;
 }
@@ -148,7 +122,8 @@ static enum plumb_status compare_step(struct walking *walking, struct plumb_rank
     if (status)
         return status;
     if (has_values(a, count_a) && has_values(b, count_b))
-        plumb_value_pair_open(&values, diff->a, diff->b, state->rank, a->step);
+        plumb_value_pair_open(&values, diff->a, state->rank, a->step, diff->b, state->rank_b,
+                              b->step);
     plumb_blame_step(&diff->blame, state, &pair);
     plumb_value_pair_close(&values);
     if (!diff->steps || a->step < diff->first_step)
@@ -163,19 +138,22 @@ static enum plumb_status compare_rank(struct walking *walking, struct plumb_rank
                                       int64_t first, int64_t last, struct plumb_error *err)
 {
     struct plumb_run_diff *diff = walking->diff;
+    const int64_t shift = diff->overlap.shift;
     enum plumb_status status =
         plumb_rows_load(&walking->a, &diff->names, diff->a, state->rank, first, last, err);
     if (!status)
-        status =
-            plumb_rows_load(&walking->b, &diff->names, diff->b, state->rank, first, last, err);
+        status = plumb_rows_load(&walking->b, &diff->names, diff->b, state->rank_b,
+                                 first + shift, last + shift, err);
     size_t i = 0, k = 0;
     while (!status && i < walking->a.count && k < walking->b.count) {
         const struct plumb_row *a = &walking->a.rows[i], *b = &walking->b.rows[k];
         const size_t end_a = plumb_rows_step_end(&walking->a, i);
         const size_t end_b = plumb_rows_step_end(&walking->b, k);
-        if (a->step == b->step)
+        const int64_t step_a = a->step, step_b = b->step - shift;
+        if (step_a == step_b)
             status = compare_step(walking, state, a, end_a - i, b, end_b - k, err);
-        const int64_t step_a = a->step, step_b = b->step;
+        diff->overlap.steps_only_a += step_a < step_b;
+        diff->overlap.steps_only_b += step_b < step_a;
         i = step_a <= step_b ? end_a : i;
         k = step_b <= step_a ? end_b : k;
     }

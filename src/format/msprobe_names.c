@@ -233,6 +233,51 @@ static bool count_call(struct plumb_msprobe_places *places, struct plumb_msprobe
            plumb_table_put(&places->counts, count_key, count + 1);
 }
 
+/* The calls of a module are remembered for its gradients. */
+static bool keep_call(struct plumb_msprobe_places *places,
+                      const struct plumb_msprobe_place *place)
+{
+    char key[1400];
+    size_t known = 0;
+    (void)snprintf(key, sizeof key, "%s %s.%d", place->module, place->op, place->call);
+    if (plumb_table_get(&places->calls, key, &known))
+        return true;
+    const char *kept = plumb_arena_text(&places->arena, key, strlen(key));
+    return kept && plumb_table_put(&places->calls, kept, (size_t)place->call);
+}
+
+/* msprobe's number of parameters_grad goes on from step to step. One that is not the number of a
+ * call in this step is counted from 0. */
+static bool count_gradients(struct plumb_msprobe_places *places,
+                            struct plumb_msprobe_place *place)
+{
+    char key[1400];
+    size_t count = 0;
+    (void)snprintf(key, sizeof key, "%s %s.%d", place->module, place->op, place->call);
+    if (plumb_table_get(&places->calls, key, &count))
+        return true;
+    (void)snprintf(key, sizeof key, "%s %s parameters_grad", place->module, place->op);
+    (void)plumb_table_get(&places->counts, key, &count);
+    place->call = (int)count;
+    const char *kept = plumb_arena_text(&places->arena, key, strlen(key));
+    return kept && plumb_table_put(&places->counts, kept, count + 1);
+}
+
+/* construct.json puts a backward where autograd happened to be, which changes from step to step: it
+ * belongs where its forward is. */
+static bool find_parent(const struct plumb_msprobe_places *places, const char *name,
+                        const struct plumb_msprobe_name *parsed, size_t *parent)
+{
+    char forward[1400];
+    const size_t length = strlen(name), tail = strlen("backward");
+    if (parsed->backward && length > tail && length + 1 < sizeof forward) {
+        (void)snprintf(forward, sizeof forward, "%.*sforward", (int)(length - tail), name);
+        if (plumb_table_get(&places->parents, forward, parent))
+            return true;
+    }
+    return plumb_table_get(&places->parents, name, parent);
+}
+
 bool plumb_msprobe_place_of(struct plumb_msprobe_places *places, const char *name,
                             const struct plumb_msprobe_name *parsed,
                             struct plumb_msprobe_place *place)
@@ -241,9 +286,13 @@ bool plumb_msprobe_place_of(struct plumb_msprobe_places *places, const char *nam
     copy_span(&parsed->module, place->module, sizeof place->module);
     copy_span(&parsed->op, place->op, sizeof place->op);
     place->call = parsed->call;
+    if (parsed->kind == PLUMB_MSPROBE_MODULE)
+        return keep_call(places, place);
+    if (parsed->kind == PLUMB_MSPROBE_PARAMETERS_GRAD)
+        return count_gradients(places, place);
     if (parsed->kind != PLUMB_MSPROBE_API || !places->count)
         return true;
-    if (plumb_table_get(&places->parents, name, &parent)) {
+    if (find_parent(places, name, parsed, &parent)) {
         const struct plumb_msprobe_name above = plumb_msprobe_name_parse(places->names[parent]);
         if (above.kind == PLUMB_MSPROBE_MODULE)
             copy_span(&above.module, place->module, sizeof place->module);

@@ -195,9 +195,9 @@ static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer
         plumb_html_paragraph(
             to, "%zu ops are called differently and were paired by kind, shape and order.",
             diff->guessed);
-    if (diff->ranks_only_a + diff->ranks_only_b)
+    if (diff->overlap.only_a + diff->overlap.only_b)
         plumb_html_paragraph(to, "%zu ranks only in A, %zu only in B were not compared.",
-                             diff->ranks_only_a, diff->ranks_only_b);
+                             diff->overlap.only_a, diff->overlap.only_b);
     if (diff->stopped)
         plumb_html_paragraph(
             to, "Steps after %lld were not looked at: the answer is clear (--all goes on).",

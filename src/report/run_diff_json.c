@@ -133,6 +133,18 @@ static void put_only(struct plumb_json_writer *json, const struct plumb_run_diff
     plumb_json_close_array(json);
 }
 
+static void put_range(struct plumb_json_writer *json, const char *key,
+                      const struct plumb_step_range *range)
+{
+    plumb_json_put_key(json, key);
+    plumb_json_open_array(json);
+    if (range->first <= range->last) {
+        plumb_json_put_int(json, range->first);
+        plumb_json_put_int(json, range->last);
+    }
+    plumb_json_close_array(json);
+}
+
 static void put_warnings(struct plumb_json_writer *json, const struct plumb_run_diff *diff)
 {
     plumb_json_put_key(json, "warnings");
@@ -142,6 +154,22 @@ static void put_warnings(struct plumb_json_writer *json, const struct plumb_run_
     for (size_t i = 0; i < plumb_run_warning_count(diff->b); i++)
         plumb_json_put_string(json, plumb_run_warning(diff->b, i));
     plumb_json_close_array(json);
+}
+
+/* What stands on one side only, and what was compared by weaker means. */
+static void put_overlap(struct plumb_json_writer *json, const struct plumb_run_diff *diff)
+{
+    const struct plumb_overlap *overlap = &diff->overlap;
+    put_int(json, "ranks_only_a", (int64_t)overlap->only_a);
+    put_int(json, "ranks_only_b", (int64_t)overlap->only_b);
+    put_range(json, "steps_a", &overlap->a);
+    put_range(json, "steps_b", &overlap->b);
+    put_int(json, "steps_only_a", (int64_t)overlap->steps_only_a);
+    put_int(json, "steps_only_b", (int64_t)overlap->steps_only_b);
+    put_int(json, "step_shift", overlap->shift);
+    put_int(json, "same_by_statistics", (int64_t)diff->blame.by_statistics);
+    put_int(json, "not_compared", (int64_t)diff->blame.unknown);
+    put_int(json, "other_types", (int64_t)diff->blame.other_types);
 }
 
 void plumb_run_diff_json(const struct plumb_run_diff *diff, struct plumb_buffer *to)
@@ -162,7 +190,8 @@ void plumb_run_diff_json(const struct plumb_run_diff *diff, struct plumb_buffer 
         plumb_json_put_int(json, diff->last_step);
     }
     plumb_json_close_array(json);
-    put_int(json, "ranks", (int64_t)diff->ranks);
+    put_int(json, "ranks", (int64_t)diff->overlap.ranks);
+    put_overlap(json, diff);
     plumb_json_put_key(json, "records");
     plumb_json_put_uint(json, diff->blame.rows);
     plumb_json_put_key(json, "stopped_early");

@@ -7,7 +7,7 @@
 #include "report/table_text.h"
 #include "report/words.h"
 
-enum { FIRST_ROOTS = 4, FIRST_SETTINGS = 3 };
+enum { FIRST_ROOTS = 4, FIRST_SETTINGS = 3, FIRST_WARNINGS = 1 };
 
 static void write_first(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
@@ -61,6 +61,27 @@ static void write_other_roots(const struct plumb_run_diff *diff, size_t most,
     }
 }
 
+static void write_overlap(const struct plumb_overlap *overlap, struct plumb_buffer *to)
+{
+    if (overlap->only_a + overlap->only_b)
+        plumb_buffer_printf(to, "%zu ranks only in A, %zu only in B were not compared\n",
+                            overlap->only_a, overlap->only_b);
+    if (overlap->other_rank)
+        plumb_buffer_printf(to, "rank %d of A was compared with rank %d of B\n",
+                            overlap->rank_a, overlap->rank_b);
+    if (overlap->shift)
+        plumb_buffer_printf(to, "step %lld of A was compared with step %lld of B\n",
+                            (long long)overlap->a.first, (long long)overlap->b.first);
+    else if (overlap->a.first != overlap->b.first || overlap->a.last != overlap->b.last)
+        plumb_buffer_printf(to, "A has steps %lld to %lld, B %lld to %lld\n",
+                            (long long)overlap->a.first, (long long)overlap->a.last,
+                            (long long)overlap->b.first, (long long)overlap->b.last);
+    if (overlap->steps_only_a + overlap->steps_only_b)
+        plumb_buffer_printf(to, "%llu steps in between only in A, %llu only in B\n",
+                            (unsigned long long)overlap->steps_only_a,
+                            (unsigned long long)overlap->steps_only_b);
+}
+
 static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
     if (diff->victims)
@@ -74,9 +95,14 @@ static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer
                             "%zu ops are called differently and were paired by kind, shape "
                             "and order\n",
                             diff->guessed);
-    if (diff->ranks_only_a + diff->ranks_only_b)
-        plumb_buffer_printf(to, "%zu ranks only in A, %zu only in B were not compared\n",
-                            diff->ranks_only_a, diff->ranks_only_b);
+    write_overlap(&diff->overlap, to);
+    if (diff->blame.unknown)
+        plumb_buffer_printf(to,
+                            "%llu records have nothing on both sides that could be compared\n",
+                            (unsigned long long)diff->blame.unknown);
+    if (diff->blame.other_types)
+        plumb_buffer_printf(to, "%llu records are of another type in B\n",
+                            (unsigned long long)diff->blame.other_types);
     if (diff->stopped)
         plumb_buffer_printf(to,
                             "steps after %lld were not looked at: the answer is clear "
@@ -163,10 +189,13 @@ static void write_only(const struct plumb_run_diff *diff, struct plumb_buffer *t
                             (long long)diff->only[i].step);
 }
 
-static void write_warnings(const struct plumb_run *run, struct plumb_buffer *to)
+static void write_warnings(const struct plumb_run *run, size_t most, struct plumb_buffer *to)
 {
-    for (size_t i = 0; i < plumb_run_warning_count(run); i++)
+    const size_t count = plumb_run_warning_count(run);
+    for (size_t i = 0; i < count && i < most; i++)
         plumb_buffer_printf(to, "warning: %s\n", plumb_run_warning(run, i));
+    if (count > most)
+        plumb_buffer_printf(to, "and %zu more warnings (--all)\n", count - most);
 }
 
 void plumb_run_diff_text(const struct plumb_run_diff *diff,
@@ -178,12 +207,15 @@ void plumb_run_diff_text(const struct plumb_run_diff *diff,
     if (!options->all)
         write_other_roots(diff, FIRST_ROOTS, to);
     write_remarks(diff, to);
-    if (!options->all)
+    if (!options->all) {
+        write_warnings(diff->a, FIRST_WARNINGS, to);
+        write_warnings(diff->b, FIRST_WARNINGS, to);
         return;
+    }
     write_roots(diff, to);
     write_settings(diff, to, options->width);
     write_series(diff, to, options->width);
     write_only(diff, to);
-    write_warnings(diff->a, to);
-    write_warnings(diff->b, to);
+    write_warnings(diff->a, SIZE_MAX, to);
+    write_warnings(diff->b, SIZE_MAX, to);
 }
