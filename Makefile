@@ -230,7 +230,7 @@ demo: setup ## find a planted difference between checkpoints, and where a run we
 	@$(MAKE) --no-print-directory -s -j$(JOBS) all $(B)/bin/examples/c/make_checkpoints
 	@scripts/demo.sh
 
-FAST_SUITES := style warnings unit golden docs property torture corpus run-corpus
+FAST_SUITES := style warnings unit golden docs property torture corpus run-corpus records-corpus
 FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop capture
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
@@ -318,30 +318,42 @@ corpus: $(B)/san/replay_corpus $(B)/fixtures/.made ## what the fuzzer found, onc
 	@$< $(CORPUS)
 
 RUN_CORPUS := tests/fuzz/run_corpus $(B)/fixtures/run $(B)/fixtures/saved
-$(B)/san/replay_run: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_run.o \
+$(B)/san/replay_%: $(B)/san/tests/fuzz/replay_corpus.o $(B)/san/tests/fuzz/fuzz_%.o \
     $(B)/san/libplumb.a
 	$(CC) $(SAN) -o $@ $^ $(LIBS)
 
-.PHONY: run-corpus
+.PHONY: run-corpus records-corpus
 run-corpus: $(B)/san/replay_run $(B)/fixtures/.made ## the same of a run's own files
 	@$< $(RUN_CORPUS)
+
+records-corpus: $(B)/san/replay_records ## the same of logs and dumps of other tools
+	@$< tests/fuzz/records_corpus
 
 .PHONY: fuzz examples install-test interop bench
 $(B)/fuzz/fuzz_%: $(B)/fuzz/tests/fuzz/fuzz_%.o $(B)/fuzz/libplumb.a
 	$(CLANG) -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS)
 
-.PHONY: fuzz-run
-fuzz-run: $(B)/fuzz/fuzz_run $(B)/fixtures/.made ## the same for the files of a run
+FUZZ = -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 -print_final_stats=1
+.PHONY: fuzz-formats fuzz-run fuzz-records
+fuzz: ## libFuzzer for SECONDS (600) on each target
+	@$(MAKE) --no-print-directory fuzz-formats
+	@$(MAKE) --no-print-directory fuzz-run
+	@$(MAKE) --no-print-directory fuzz-records
+
+fuzz-formats: $(B)/fuzz/fuzz_formats $(B)/fixtures/.made ## libFuzzer on tensor files
+	@mkdir -p $(B)/fuzz/corpus $(B)/fuzz/found
+	$< $(FUZZ) -max_len=16384 -artifact_prefix=$(B)/fuzz/found/ $(B)/fuzz/corpus \
+	    $(wildcard tests/fuzz/corpus tests/interop/*/) $(B)/fixtures $(B)/fixtures/small
+
+fuzz-run: $(B)/fuzz/fuzz_run $(B)/fixtures/.made ## libFuzzer on a run's own files
 	@mkdir -p $(B)/fuzz/corpus-run $(B)/fuzz/found
-	$< -max_total_time=$(SECONDS) -max_len=65536 -timeout=20 -rss_limit_mb=4096 \
-	    -artifact_prefix=$(B)/fuzz/found/run- -print_final_stats=1 $(B)/fuzz/corpus-run \
+	$< $(FUZZ) -max_len=65536 -artifact_prefix=$(B)/fuzz/found/run- $(B)/fuzz/corpus-run \
 	    tests/fuzz/run_corpus $(B)/fixtures/run $(B)/fixtures/run/rank0000
 
-fuzz: $(B)/fuzz/fuzz_formats $(B)/fixtures/.made ## libFuzzer for SECONDS (600)
-	@mkdir -p $(B)/fuzz/corpus $(B)/fuzz/found
-	$< -max_total_time=$(SECONDS) -max_len=16384 -timeout=20 -rss_limit_mb=4096 \
-	    -artifact_prefix=$(B)/fuzz/found/ -print_final_stats=1 $(B)/fuzz/corpus \
-	    $(wildcard tests/fuzz/corpus tests/interop/*/) $(B)/fixtures $(B)/fixtures/small
+fuzz-records: $(B)/fuzz/fuzz_records ## libFuzzer on logs and dumps of other tools
+	@mkdir -p $(B)/fuzz/corpus-records $(B)/fuzz/found
+	$< $(FUZZ) -max_len=8192 -artifact_prefix=$(B)/fuzz/found/records- \
+	    $(B)/fuzz/corpus-records tests/fuzz/records_corpus
 
 examples: all $(PROGRAM_SRC:%.c=$(B)/bin/%) ## compile the examples, run the demo
 	@scripts/check-examples.sh

@@ -9,7 +9,7 @@
 #include "base/crc32.h"
 #include "format/flight_ring.h"
 #include "format/run_block.h"
-#include "property/exercise.h"
+#include "property/exercise_run.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -77,57 +77,6 @@ static void mend_flight(unsigned char *bytes, size_t size)
     }
 }
 
-static bool take_record(void *context, const struct plumb_tensor_record *record)
-{
-    ++*(size_t *)context;
-    return record->label && record->slot && strlen(record->module) < LARGEST;
-}
-
-static bool take_flight(void *context, int64_t step, int64_t time_ns, const char *what)
-{
-    (void)step;
-    (void)time_ns;
-    ++*(size_t *)context;
-    return *what != '\0';
-}
-
-/* NULL, or what was promised and not kept. */
-static const char *report(struct plumb_run *run)
-{
-    const char *complaint = NULL;
-    for (int json = 0; json < 2 && !complaint; json++) {
-        struct exercise_text text = {0};
-        const struct plumb_sink sink = {exercise_keep, &text};
-        const struct plumb_run_report_options options = {.json = json, .rank = -1, .op = "*"};
-        if (plumb_report_run(run, &options, &sink, NULL) == PLUMB_OK && text.size &&
-            (json ? !json_is_valid(text.bytes, text.size)
-                  : !exercise_is_printable(text.bytes, text.size)))
-            complaint = json ? "the JSON is not valid" : "the text is not printable";
-        free(text.bytes);
-    }
-    return complaint;
-}
-
-static void read_run(void)
-{
-    struct plumb_run *run = NULL;
-    struct plumb_error error = {0};
-    size_t seen = 0;
-    if (plumb_run_open(folder, &run, &error)) {
-        if (!error.message[0])
-            abort();
-        return;
-    }
-    (void)plumb_run_visit_records(run, NULL, take_record, &seen, NULL);
-    (void)plumb_run_visit_flight(run, 0, take_flight, &seen, NULL);
-    const char *complaint = report(run);
-    plumb_run_close(run);
-    if (complaint) {
-        fprintf(stderr, "broken promise: %s\n", complaint);
-        abort();
-    }
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
     make_folder();
@@ -145,14 +94,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
     if (which == 1)
         put_file(2, (const unsigned char *)"{}\n", 3);
     put_file(which, copy, size);
-    read_run();
+    exercise_run(folder);
     if (records)
         mend_blocks(copy, size);
     else if (flight)
         mend_flight(copy, size);
     if (records || flight) {
         put_file(which, copy, size);
-        read_run();
+        exercise_run(folder);
     }
     free(copy);
     return 0;
