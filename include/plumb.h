@@ -902,6 +902,7 @@ struct plumb_run_diff_options {
     size_t noise_count;
     bool everything; /* go on after the answer is clear */
     const struct plumb_progress *progress;
+    int threads; /* for saved values; 0: one a processor */
 };
 
 /* `options` may be NULL. The runs must outlive the result. */

@@ -160,7 +160,8 @@ static int compare_runs(const char *path_a, const char *path_b,
     const struct plumb_run_diff_options options = {.noise = noise,
                                                    .noise_count = arguments->noise.count,
                                                    .everything = arguments->all,
-                                                   .progress = &bar.callbacks};
+                                                   .progress = &bar.callbacks,
+                                                   .threads = (int)arguments->threads};
     const bool failed = plumb_run_open(path_a, &a, &error) ||
                         plumb_run_open(path_b, &b, &error) ||
                         open_all(&arguments->noise, noise, &error) ||

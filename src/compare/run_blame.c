@@ -96,27 +96,36 @@ static double *history_of(struct walk *walk, uint32_t place)
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
+static void find_errors(struct walk *walk)
+{
+    const struct plumb_step_pair *pair = walk->pair;
+    const struct plumb_step_side *a = &pair->alignment->a;
+    for (size_t i = 0; i < a->row_count; i++)
+        if (a->partner[i] != PLUMB_NO_ROW)
+            plumb_row_compare(&pair->a[i], &pair->b[a->partner[i]], &walk->errors[i]);
+    walk->blame->failed |= !plumb_value_pair_compare_rows(pair->values, pair->alignment,
+                                                          pair->a, pair->b, walk->errors);
+}
+
 /* Counts and errors of all rows; false: they are all the same. */
 static bool compare_rows(struct walk *walk)
 {
     const struct plumb_step_side *a = &walk->pair->alignment->a;
     struct plumb_blame *blame = walk->blame;
     bool differ = false;
+    find_errors(walk);
     for (size_t i = 0; i < a->row_count; i++) {
         const int32_t partner = a->partner[i];
         if (partner == PLUMB_NO_ROW)
             continue;
-        struct plumb_row_error *error = &walk->errors[i];
-        const struct plumb_row *x = &walk->pair->a[i], *y = &walk->pair->b[partner];
-        plumb_row_compare(x, y, error);
-        if (!error->same)
-            plumb_value_pair_compare(walk->pair->values, x, y, error);
+        const struct plumb_row_error *error = &walk->errors[i];
         struct plumb_stage_count *stage = &blame->stages[a->stage[i]];
         stage->rows++;
         blame->rows++;
         blame->by_statistics += error->same && error->basis == PLUMB_BASIS_STATISTICS;
         blame->unknown += error->unknown;
-        blame->other_types += x->dtype != y->dtype;
+        blame->values_lost += error->values_lost;
+        blame->other_types += walk->pair->a[i].dtype != walk->pair->b[partner].dtype;
         if (error->same)
             continue;
         differ = true;

@@ -81,6 +81,7 @@ struct plumb_blame {
     uint64_t rows, differing;
     uint64_t by_statistics; /* rows that are the same as far as statistics tell */
     uint64_t unknown;       /* rows of which nothing could be compared */
+    uint64_t values_lost;   /* rows whose saved values are not there or cannot be read */
     uint64_t other_types;   /* rows that are of another type in B */
     struct plumb_differing listed[PLUMB_BLAME_LISTED]; /* the first */
     size_t listed_count;

@@ -34,6 +34,7 @@ struct plumb_run_diff {
     int64_t first_step, last_step; /* compared; last < first: none */
     uint64_t steps;                /* compared, over all ranks */
     struct plumb_overlap overlap;
+    int threads;  /* 0: one a processor */
     bool stopped; /* the answer was clear before the end */
     bool exact;   /* all before the first root is the same to the last bit */
     enum plumb_verdict verdict;

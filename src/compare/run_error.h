@@ -11,8 +11,9 @@
 
 struct plumb_row_error {
     bool same;
-    bool unknown;   /* nothing is recorded of both that could be compared; counts as same */
-    bool reordered; /* the same values in another order, as far as the statistics tell */
+    bool unknown;     /* nothing is recorded of both that could be compared; counts as same */
+    bool values_lost; /* saved, but not there or not readable */
+    bool reordered;   /* the same values in another order, as far as the statistics tell */
     bool shape_differs;
     enum plumb_basis basis;
     double error; /* |B - A| / |A| at least; infinite: not finite on one side; NaN: not known */

@@ -1,4 +1,4 @@
-/* run_value_pair.c - see run_value_pair.h. A value that cannot be read leaves the statistics in place. */
+/* run_value_pair.c - see run_value_pair.h. */
 #include "compare/run_value_pair.h"
 
 void plumb_value_pair_open(struct plumb_value_pair *pair, struct plumb_run *a, int rank_a,
@@ -27,25 +27,6 @@ static const struct plumb_tensor *find(const struct plumb_value_pair *pair,
     return row->value_name == PLUMB_NO_NAME
                ? NULL
                : plumb_file_find(file, pair->names->texts[row->value_name]);
-}
-
-void plumb_value_pair_compare(const struct plumb_value_pair *pair, const struct plumb_row *a,
-                              const struct plumb_row *b, struct plumb_row_error *error)
-{
-    if (!pair || !pair->a || !a->has_values || !b->has_values || error->shape_differs)
-        return;
-    const struct plumb_tensor *x = find(pair, pair->a, a), *y = find(pair, pair->b, b);
-    const struct plumb_compare_options options = {.brief = true};
-    struct plumb_comparison comparison;
-    if (!x || !y || x->count != y->count ||
-        plumb_tensor_compare(x, y, &options, &comparison, NULL))
-        return;
-    error->basis = PLUMB_BASIS_VALUES;
-    error->same = comparison.equal == comparison.count;
-    error->reordered = false;
-    error->error = comparison.nan_mismatch || comparison.inf_mismatch ? __builtin_huge_val()
-                                                                      : comparison.relative_l2;
-    error->distance = comparison.relative_l2 * comparison.norm_a;
 }
 
 bool plumb_value_pair_judge(const struct plumb_value_pair *pair, const struct plumb_row *a,

@@ -115,7 +115,7 @@ static enum plumb_status compare_step(struct walking *walking, struct plumb_rank
                                       struct plumb_error *err)
 {
     struct plumb_run_diff *diff = walking->diff;
-    struct plumb_value_pair values = {.names = &diff->names};
+    struct plumb_value_pair values = {.names = &diff->names, .threads = diff->threads};
     struct plumb_step_pair pair = {.a = a, .b = b, .step = a->step, .values = &values};
     const enum plumb_status status =
         align(walking, a, count_a, b, count_b, &pair.alignment, err);
@@ -215,6 +215,7 @@ enum plumb_status plumb_run_diff_walk(struct plumb_run_diff *diff,
 {
     struct walking walking = {.diff = diff, .options = options};
     diff->blame.names = &diff->names;
+    diff->threads = options ? options->threads : 0;
     diff->first_step = 0;
     diff->last_step = -1;
     enum plumb_status status = find_ranks(&walking, err);

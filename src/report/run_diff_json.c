@@ -169,6 +169,7 @@ static void put_overlap(struct plumb_json_writer *json, const struct plumb_run_d
     put_int(json, "step_shift", overlap->shift);
     put_int(json, "same_by_statistics", (int64_t)diff->blame.by_statistics);
     put_int(json, "not_compared", (int64_t)diff->blame.unknown);
+    put_int(json, "values_lost", (int64_t)diff->blame.values_lost);
     put_int(json, "other_types", (int64_t)diff->blame.other_types);
 }
 

@@ -100,6 +100,12 @@ static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer
         plumb_buffer_printf(to,
                             "%llu records have nothing on both sides that could be compared\n",
                             (unsigned long long)diff->blame.unknown);
+    if (diff->blame.values_lost)
+        plumb_buffer_printf(
+            to,
+            "%llu saved tensors are missing or cannot be read; their statistics "
+            "were compared\n",
+            (unsigned long long)diff->blame.values_lost);
     if (diff->blame.other_types)
         plumb_buffer_printf(to, "%llu records are of another type in B\n",
                             (unsigned long long)diff->blame.other_types);

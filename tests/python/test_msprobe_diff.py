@@ -3,7 +3,10 @@ the same that was not compared. Each case is a known way of msprobe's own compar
 that was damaged."""
 import json
 import os
+import shutil
 import unittest
+
+import torch
 
 from msprobe_dump import INF, NAN, chain, hashed, number, op, tensor, write
 from plumb_cli import InteropTest, run
@@ -168,6 +171,55 @@ class DamagedPairsTest(DumpPairTest):
         a = write(self.path("a"), {"Torch.mul.0.forward": op([tensor()], [tensor()])})
         b = write(self.path("b"), {"Torch.cat.0.backward": {"input": [tensor(shape=(3,))], "output": [tensor(shape=(5,))]}})
         self.assert_nothing(a, b, "share no op")
+
+
+class SavedValuesTest(DumpPairTest):
+    def saved(self, name, values):
+        """A tensor dump of one chain; the values of each output."""
+        data = chain([tensor(norm=float(v.norm()), most=float(v.max()), least=float(v.min()), mean=float(v.mean()),
+                             shape=v.shape, data_name=f"Functional.relu.{i}.forward.output.0.pt") for i, v in enumerate(values)])
+        for i in range(1, len(values)):
+            data[f"Functional.relu.{i}.forward"]["input_args"] = [dict(data[f"Functional.relu.{i - 1}.forward"]["output"][0])]
+        folder = write(self.path(name), data, task="tensor")
+        place = os.path.join(folder, "step0", "rank0", "dump_tensor_data")
+        os.makedirs(place, exist_ok=True)
+        for i, v in enumerate(values):
+            torch.save(v, os.path.join(place, f"Functional.relu.{i}.forward.output.0.pt"))
+        return folder
+
+    def outputs(self):
+        return [torch.arange(24, dtype=torch.float32).reshape(4, 6) * (i + 1) for i in range(3)]
+
+    def test_equal_statistics_of_other_values(self):
+        values = self.outputs()
+        other = self.outputs()
+        other[1] = other[1].flip(0)  # every statistic stays
+        a = self.saved("a", values)
+        found = self.pair(a, self.saved("b", other), status=1)
+        self.assert_first(found, "Functional.relu#1", "different")
+        self.assertEqual(found["first"]["basis"], "values")
+        same = self.pair(a, self.saved("c", values), status=0)
+        self.assertEqual(same["same_by_statistics"], 1)  # the first input, which was not saved
+
+    def test_missing_and_damaged_files_are_counted(self):
+        a, b = self.saved("a", self.outputs()), self.saved("b", self.outputs())
+        place = os.path.join(b, "step0", "rank0", "dump_tensor_data")
+        os.remove(os.path.join(place, "Functional.relu.1.forward.output.0.pt"))
+        with open(os.path.join(place, "Functional.relu.2.forward.output.0.pt"), "r+b") as file:
+            file.truncate(300)
+        found = self.pair(a, b, status=0)
+        self.assertGreaterEqual(found["values_lost"], 2)
+        self.assertGreater(found["same_by_statistics"], 0)
+        self.assertIn("values not compared", found["summary"])
+
+    def test_values_against_statistics(self):
+        a, values = self.saved("a", self.outputs()), self.outputs()
+        values[2] = values[2] * 1.5
+        b = self.saved("b", values)
+        shutil.rmtree(os.path.join(b, "step0", "rank0", "dump_tensor_data"))
+        found = self.pair(a, b, status=1)
+        self.assert_first(found, "Functional.relu#2", "different")
+        self.assertEqual(found["first"]["basis"], "statistics")
 
 
 if __name__ == "__main__":
