@@ -650,7 +650,8 @@ PLUMB_API const char *plumb_ended_name(enum plumb_ended ended); /* "closed", "ru
 struct plumb_run_rank {
     int rank;
     enum plumb_ended ended;
-    const char *how; /* what the program said, or why the capture stopped; or "" */
+    const char *how;          /* what the program said, or why the capture stopped; or "" */
+    const char *level, *save; /* as its recorder was told: "op", "stats"; or "" */
     int64_t first_step, last_step; /* of anything recorded; last < first: none */
     uint64_t steps;                /* that were finished */
     uint64_t records, spans, counters, collectives;
@@ -928,6 +929,17 @@ PLUMB_API size_t plumb_run_diff_setting_count(const struct plumb_run_diff *diff)
 PLUMB_API const struct plumb_setting_diff *
 plumb_run_diff_setting(const struct plumb_run_diff *diff, size_t i);
 
+/* What to record next of two runs that part: which steps, ops and ranks at which level, and the
+ * command lines; or that the answer is clear. The runs must outlive it. `progress` may be NULL. */
+struct plumb_plan;
+PLUMB_API enum plumb_status plumb_plan_new(struct plumb_run *a, struct plumb_run *b,
+                                           const struct plumb_progress *progress,
+                                           struct plumb_plan **plan, struct plumb_error *err);
+PLUMB_API void plumb_plan_free(struct plumb_plan *plan);
+PLUMB_API enum plumb_verdict plumb_plan_verdict(const struct plumb_plan *plan);
+/* Nothing has to be recorded: the runs are alike, or what there is names the cause. */
+PLUMB_API bool plumb_plan_is_clear(const struct plumb_plan *plan);
+
 /* ---- before training starts ---------------------------------------------------------------- */
 
 enum plumb_check_status {
@@ -1003,6 +1015,10 @@ PLUMB_API enum plumb_status
 plumb_report_run_diff(const struct plumb_run_diff *diff,
                       const struct plumb_run_diff_report_options *options,
                       const struct plumb_sink *sink, struct plumb_error *err);
+
+PLUMB_API enum plumb_status plumb_report_plan(const struct plumb_plan *plan, bool json,
+                                              const struct plumb_sink *sink,
+                                              struct plumb_error *err);
 
 struct plumb_run_report_options {
     bool json;

@@ -83,6 +83,17 @@ static uint64_t digits(const char *text)
     return value;
 }
 
+static const char *string_of(struct plumb_run *run, const char *json, const char *otherwise)
+{
+    const struct plumb_json_source source = {
+        .path = run->path, .bytes = json, .size = strlen(json)};
+    const struct plumb_json *root = NULL;
+    return plumb_json_parse(&run->arena, &source, &root, NULL) == PLUMB_OK &&
+                   plumb_json_string(root)
+               ? plumb_json_string(root)
+               : otherwise;
+}
+
 static void take_end(struct plumb_run *run, struct plumb_rank_file *rank, const char *key,
                      const char *json)
 {
@@ -98,14 +109,18 @@ static void take_end(struct plumb_run *run, struct plumb_rank_file *rank, const 
         if (strcmp(key, numbers[i].key) == 0)
             *numbers[i].to = digits(json);
     rank->has_end = true;
-    if (strcmp(key, "how") != 0)
-        return;
-    const struct plumb_json_source source = {
-        .path = run->path, .bytes = json, .size = strlen(json)};
-    const struct plumb_json *root = NULL;
-    if (plumb_json_parse(&run->arena, &source, &root, NULL) == PLUMB_OK &&
-        plumb_json_string(root))
-        rank->facts.how = plumb_json_string(root);
+    if (strcmp(key, "how") == 0)
+        rank->facts.how = string_of(run, json, rank->facts.how);
+}
+
+/* What the recorder was told: it says what the records can show. */
+static void take_beginning(struct plumb_run *run, struct plumb_rank_file *rank, const char *key,
+                           const char *json)
+{
+    if (strcmp(key, "level") == 0)
+        rank->facts.level = string_of(run, json, rank->facts.level);
+    else if (strcmp(key, "save") == 0)
+        rank->facts.save = string_of(run, json, rank->facts.save);
 }
 
 static enum plumb_status take_pairs(struct plumb_run *run, struct plumb_rank_file *rank,
@@ -122,6 +137,8 @@ static enum plumb_status take_pairs(struct plumb_run *run, struct plumb_rank_fil
             status = take_config(run, rank, key, json, err);
         else if (kind == PLUMB_BLOCK_END)
             take_end(run, rank, key, json);
+        else if (kind == PLUMB_BLOCK_RANK)
+            take_beginning(run, rank, key, json);
     }
     return status;
 }

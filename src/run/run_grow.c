@@ -144,8 +144,13 @@ struct plumb_rank_file *plumb_run_add_rank(struct plumb_run *run, int rank)
         return NULL;
     run->ranks = ranks;
     struct plumb_rank_file *file = &run->ranks[run->rank_count++];
-    *file = (struct plumb_rank_file){
-        .facts = {.rank = rank, .how = "", .first_step = 0, .last_step = -1}, .fd = -1};
+    *file = (struct plumb_rank_file){.facts = {.rank = rank,
+                                               .how = "",
+                                               .level = "",
+                                               .save = "",
+                                               .first_step = 0,
+                                               .last_step = -1},
+                                     .fd = -1};
     return file;
 }
 
