@@ -26,7 +26,7 @@ split() { # page, folder
 fits() { # expected, actual
     if grep -qx '\.\.\.' "$1"; then
         # Every line but the dots has to occur, in this order.
-        awk 'NR == FNR { if ($0 != "...") want[++n] = $0; next } $0 == want[i + 1] { i++ } END { exit i != n }' \
+        awk 'NR == FNR { if ($0 != "...") want[++n] = $0; next } i < n && $0 == want[i + 1] { i++ } END { exit i != n }' \
             "$1" "$2"
     else
         diff -u "$1" "$2"
