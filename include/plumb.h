@@ -545,6 +545,11 @@ PLUMB_API bool plumb_record_wants_spans(const struct plumb_recorder *recorder);
 PLUMB_API void plumb_record_enter(struct plumb_recorder *recorder, enum plumb_phase phase,
                                   const char *module, const char *op, int call);
 PLUMB_API void plumb_record_leave(struct plumb_recorder *recorder);
+/* Where in the program the op that this thread entered last was called: lines "train.py:57 forward", the
+ * innermost first; those of installed packages begin with a space. A text is written once, so that
+ * its number can be kept and used again; 0: there is no recorder, or no room. */
+PLUMB_API uint32_t plumb_record_stack(struct plumb_recorder *recorder, const char *lines);
+PLUMB_API void plumb_record_called_at(struct plumb_recorder *recorder, uint32_t stack);
 /* One input, output, parameter or gradient: "input0", "output0", "param:w", "grad:w". Values are in C order. */
 PLUMB_API void plumb_record_tensor(struct plumb_recorder *recorder, const char *slot,
                                    enum plumb_dtype dtype, int rank, const int64_t *shape,
@@ -718,7 +723,10 @@ struct plumb_tensor_record {
     struct plumb_stats stats;
     const char *value_name; /* of the tensor in plumb_run_open_values(); NULL: not saved */
     const char *origin;     /* what the tool that recorded it calls the op; NULL: Plumb did */
+    const char *stack; /* see plumb_record_stack(); lives as long as the run; NULL: not known */
 };
+/* The line of a stack that is the program's own, else the first: it ends at '\n' or 0. */
+PLUMB_API const char *plumb_stack_line(const char *stack, size_t *length);
 /* A step that was finished. */
 struct plumb_run_step {
     int rank;
@@ -772,6 +780,10 @@ PLUMB_API enum plumb_status plumb_run_visit_collectives(
     struct plumb_run *run, const struct plumb_run_query *query,
     bool (*visit)(void *context, const struct plumb_rank_collective *collective), void *context,
     struct plumb_error *err);
+/* Where the program called an op: the stack of its record with that label (and slot, unless NULL). NULL: it
+ * has none, or is not known. */
+PLUMB_API const char *plumb_run_called_at(struct plumb_run *run, int rank, int64_t step,
+                                          const char *op, const char *slot);
 /* The last operations of a rank before it ended, oldest first: "enter forward layers.0.linear". */
 PLUMB_API enum plumb_status plumb_run_visit_flight(struct plumb_run *run, int rank,
                                                    bool (*visit)(void *context, int64_t step,
@@ -801,6 +813,7 @@ struct plumb_nan_place {
     const char *kind; /* "nan", "inf", "-inf", "saturated" */
     /* "critical": made of finite values; "high": passed on; "medium": taken in, not passed on */
     const char *severity;
+    const char *stack; /* of the origin, see plumb_record_stack(); NULL: not known */
 };
 
 PLUMB_API enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **nan,

@@ -37,6 +37,7 @@ class Session:
         self.directory = None
         self.rank, self.world_size = 0, 1
         self.rank_from_framework = None  # () -> (rank, world size) or None
+        self.stacks = None  # see stacks.follow()
         self._listeners = []
         self._waiting = []  # what happened before the recorder was there: (method, arguments)
         self._undo = []

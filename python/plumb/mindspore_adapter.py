@@ -3,7 +3,7 @@ import os
 
 import mindspore
 
-from . import mindspore_calls, mindspore_cells, mindspore_data, mindspore_watch
+from . import mindspore_calls, mindspore_cells, mindspore_data, mindspore_watch, stacks
 
 
 class MindSporeAdapter:
@@ -15,6 +15,8 @@ class MindSporeAdapter:
             level = "module"
         if session.options.reference:
             session.say("a reference is computed for torch alone; this MindSpore run is recorded without one")
+        if level != "watch":
+            stacks.follow(session)
         self.watch = mindspore_watch.Watch(session)
         self.watch.install()
         cells = None

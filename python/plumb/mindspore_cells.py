@@ -19,10 +19,10 @@ STATE_SLOTS = {"moments": "momentum", "moment1": "moment1", "moment2": "moment2"
 
 
 class Entered:
-    __slots__ = ("cell", "key", "call")
+    __slots__ = ("cell", "key", "call", "called")
 
     def __init__(self, cell, key, call):
-        self.cell, self.key, self.call = cell, key, call
+        self.cell, self.key, self.call, self.called = cell, key, call, _plumb.stack_now()
 
 
 class Hooked:
@@ -85,6 +85,7 @@ class Cells:
         self.stack.append(entered)
         if self.with_values and self.wants(name, kind):
             recorder.enter(_plumb.FORWARD, name, kind, call)
+            recorder.called_at(entered.called)
             self._record("input", arguments, "output", entered)
             for own, parameter in own_parameters(cell):
                 recorder.tensor(f"param:{own}", parameter)
@@ -125,6 +126,7 @@ class Cells:
             return
         for entered, slot in places:
             recorder.enter(_plumb.BACKWARD, *entered.key, entered.call)
+            recorder.called_at(entered.called)
             recorder.tensor(slot, gradient)
             recorder.leave()
 
@@ -180,6 +182,7 @@ class Cells:
         if recorder is None or not recorder.wants_tensors() or not self.wants(parameter.name, "update"):
             return
         recorder.enter(_plumb.OPTIMIZER, parameter.name, "update", 0)
+        recorder.called_at(_plumb.stack_now())
         for slot, tensor in tensors:
             recorder.tensor(slot, tensor)
         recorder.leave()

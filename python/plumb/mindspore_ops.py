@@ -113,6 +113,8 @@ class Ops:
     def enter(self, name, inputs):
         recorder = self.session.recorder
         recorder.enter(self.phase(name), "" if self.calls.in_backward else self.cells.module(), name)
+        if not self.calls.in_backward:
+            recorder.called_at(_plumb.stack_now())
         for place, tensor in enumerate(inputs):
             recorder.tensor(f"input{place}", tensor)
 

@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-from . import torch_modules, torch_watch
+from . import stacks, torch_modules, torch_watch
 from .torch_names import Names
 
 
@@ -14,6 +14,8 @@ class TorchAdapter:
         session.framework = f"torch {torch.__version__}"
         session.rank_from_framework = rank
         level = session.options.level
+        if level != "watch":
+            stacks.follow(session, torch.nn.Module._call_impl.__code__)
         if level == "op" and not self._install_ops():
             level = "module"
         if level == "module":

@@ -23,7 +23,7 @@ class Modules:
         self.names = names
         self.with_values = with_values
         self.pattern = session.options.ops
-        self.stack = []  # (label, call) of the modules that are being run
+        self.stack = []  # (module, key, call, where it was called) of the modules that are being run
         self.calls = {}  # label -> calls in this step
 
     def install(self):
@@ -65,19 +65,21 @@ class Modules:
             return
         name = self.names.of_module(module)
         kind = type(module).__name__
+        called = _plumb.stack_now(self.stack[-1][3] if self.stack else 0, True)
         if name is None or not self.wants(f"{name}.{kind}" if name else kind):
-            self.stack.append((module, None, None))
+            self.stack.append((module, None, None, called))
             return
         key = (name, kind)
         call = self.calls.get(key, 0)
         self.calls[key] = call + 1
-        self.stack.append((module, key, call))
+        self.stack.append((module, key, call, called))
         recorder = self.session.recorder
         recorder.enter(_plumb.FORWARD, name, kind, call)
+        recorder.called_at(called)
         for number, tensor in enumerate(tensors_in(inputs)):
             recorder.tensor(f"input{number}", tensor)
             if tensor.requires_grad:
-                self.hook_gradient(tensor, key, call, f"output{number}")
+                self.hook_gradient(tensor, key, call, called, f"output{number}")
         for own, parameter in module.named_parameters(recurse=False):
             recorder.tensor(f"param:{own}", parameter)
 
@@ -90,25 +92,26 @@ class Modules:
     def _leaves(self, module, output):
         if self.stack[-1][0] is not module:
             return
-        _, key, call = self.stack.pop()
+        _, key, call, called = self.stack.pop()
         recorder = self.session.recorder
         if key is None or recorder is None:
             return
         for number, tensor in enumerate(tensors_in(output)):
             recorder.tensor(f"output{number}", tensor)
             if tensor.requires_grad:
-                self.hook_gradient(tensor, key, call, f"input{number}")
+                self.hook_gradient(tensor, key, call, called, f"input{number}")
         recorder.leave()
 
     # -- backward -------------------------------------------------------------------------------------
 
-    def hook_gradient(self, tensor, key, call, slot):
+    def hook_gradient(self, tensor, key, call, called, slot):
         """In the backward pass a module's input is the gradient of its output, and the other way round."""
 
         def record(gradient):
             recorder = self.session.recorder
             if recorder is not None and gradient is not None:
                 recorder.enter(_plumb.BACKWARD, *key, call)
+                recorder.called_at(called)
                 recorder.tensor(slot, gradient)
                 recorder.leave()
 
@@ -150,6 +153,7 @@ class Modules:
         recorder = self.session.recorder
         if recorder is None or not recorder.wants_tensors():
             return
+        called = _plumb.stack_now()
         for number, group in enumerate(optimizer.param_groups):
             for index, parameter in enumerate(group["params"]):
                 if parameter.grad is None:
@@ -157,6 +161,7 @@ class Modules:
                 name = self.names.of_parameter(parameter, number, index)
                 if self.wants(f"{name}.update"):
                     recorder.enter(_plumb.OPTIMIZER, name, "update", 0)
+                    recorder.called_at(called)
                     record(recorder, optimizer, parameter)
                     recorder.leave()
 

@@ -152,19 +152,25 @@ static struct plumb_place *find_place(const struct plumb_op *op,
     return handle;
 }
 
+bool plumb_op_is_recorded(const struct plumb_op *op)
+{
+    return !(op->flags & (PLUMB_OP_VIEW | PLUMB_OP_EMPTY | PLUMB_OP_SILENT)) &&
+           records.recorder && op->failures < MOST_FAILURES;
+}
+
 void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
                     struct plumb_op_context context)
 {
     *call = (struct plumb_op_call){.op = op, .recorder = records.recorder};
     count(&counted.operators, 1);
     atomic_fetch_add_explicit(&op->calls, 1, memory_order_relaxed);
-    if ((op->flags & (PLUMB_OP_VIEW | PLUMB_OP_EMPTY | PLUMB_OP_SILENT)) || !call->recorder ||
-        op->failures >= MOST_FAILURES)
+    if (!plumb_op_is_recorded(op))
         return;
     struct plumb_place *place = find_place(op, context);
     if (!place)
         return;
     plumb_record_enter_place(call->recorder, place, PLUMB_CALL_COUNTED);
+    plumb_record_called_at(call->recorder, context.stack);
     call->recorded = true;
 }
 

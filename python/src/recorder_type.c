@@ -165,6 +165,12 @@ static PyObject *enter(PyObject *self, PyObject *args)
     return done(self);
 }
 
+static PyObject *called_at(PyObject *self, PyObject *number)
+{
+    plumb_record_called_at(plumb_recorder_of(self), (uint32_t)PyLong_AsUnsignedLong(number));
+    return done(self);
+}
+
 static PyObject *leave(PyObject *self, PyObject *unused)
 {
     (void)unused;
@@ -353,6 +359,7 @@ static PyMethodDef methods[] = {
     {"wants_tensors", wants_tensors, METH_NOARGS, "Are tensors recorded at this step?"},
     {"wants_spans", wants_spans, METH_NOARGS, "Are spans and counters recorded now?"},
     {"enter", enter, METH_VARARGS, "enter(phase, module, op, call=-1)"},
+    {"called_at", called_at, METH_O, "called_at(number of stack_now()) of what was entered"},
     {"leave", leave, METH_NOARGS, "leave()"},
     {"tensor", tensor, METH_VARARGS, "tensor(slot, tensor) -> was it taken?"},
     {"fingerprint", fingerprint, METH_VARARGS,

@@ -8,6 +8,7 @@
 #include "parts.h"
 #include "torch_ops.h"
 
+#include "call_stacks.h"
 #include "seen_values.h"
 #include "tensor_view.h"
 #include "torch_modules.h"
@@ -101,17 +102,24 @@ static struct plumb_op_context find_context(const struct plumb_op *op)
 {
     struct plumb_op_context context = {
         .module = plumb_module_current(),
+        .stack = plumb_torch_ops_in_optimizer() ? plumb_torch_ops_optimizer_stack()
+                                                : plumb_module_called_at(),
         .phase = plumb_torch_ops_in_optimizer() ? PLUMB_PHASE_OPTIMIZER : PLUMB_PHASE_FORWARD};
     if (ask(current_graph, -1) != -1) {
         context.phase = PLUMB_PHASE_BACKWARD;
         context.recomputed = plumb_module_depth() > 0;
-        if (!context.recomputed)
-            context.module = plumb_module_that_made(node_number());
+        if (!context.recomputed) {
+            const struct plumb_maker maker = plumb_module_that_made(node_number());
+            context.module = maker.module;
+            context.stack = maker.stack;
+        }
     } else {
+        if (context.phase == PLUMB_PHASE_FORWARD && plumb_op_is_recorded(op))
+            context.stack = plumb_call_stack(context.stack);
         /* The node of this operator exists already: its number is the last one given out. */
         const int64_t made = ask(next_number, 0) - 1;
         if (made >= 0 && !plumb_module_is_known(made))
-            plumb_module_made(made, context.module);
+            plumb_module_made(made, (struct plumb_maker){context.module, context.stack});
     }
     if (op->flags & PLUMB_OP_COLLECTIVE)
         context.phase = PLUMB_PHASE_COLLECTIVE;

@@ -1,6 +1,8 @@
 /* torch_modules.c - see torch_modules.h. Modules are named with the GIL held; paths are read by any thread. */
 #include "torch_modules.h"
 
+#include "call_stacks.h"
+
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +27,9 @@ static size_t object_count;
 static PyObject *resolver;
 static struct {
     _Atomic int64_t sequence;
-    _Atomic uint32_t module;
+    _Atomic uint32_t module, stack;
 } made[SEQUENCES];
-static _Thread_local uint32_t stack[DEEPEST];
+static _Thread_local uint32_t stack[DEEPEST], called[DEEPEST];
 static _Thread_local int depth;
 
 const char *plumb_module_path(uint32_t module)
@@ -40,25 +42,33 @@ uint32_t plumb_module_current(void)
     return depth > 0 ? stack[(depth < DEEPEST ? depth : DEEPEST) - 1] : PLUMB_NO_MODULE;
 }
 
+uint32_t plumb_module_called_at(void)
+{
+    return depth > 0 ? called[(depth < DEEPEST ? depth : DEEPEST) - 1] : 0;
+}
+
 int plumb_module_depth(void)
 {
     return depth;
 }
 
-void plumb_module_made(int64_t sequence, uint32_t module)
+void plumb_module_made(int64_t sequence, struct plumb_maker maker)
 {
     const size_t at = (size_t)sequence & (SEQUENCES - 1);
-    atomic_store_explicit(&made[at].module, module, memory_order_relaxed);
+    atomic_store_explicit(&made[at].module, maker.module, memory_order_relaxed);
+    atomic_store_explicit(&made[at].stack, maker.stack, memory_order_relaxed);
     atomic_store_explicit(&made[at].sequence, sequence + 1, memory_order_release);
 }
 
-uint32_t plumb_module_that_made(int64_t sequence)
+struct plumb_maker plumb_module_that_made(int64_t sequence)
 {
     const size_t at = (size_t)sequence & (SEQUENCES - 1);
     if (sequence < 0 ||
         atomic_load_explicit(&made[at].sequence, memory_order_acquire) != sequence + 1)
-        return PLUMB_NO_MODULE;
-    return atomic_load_explicit(&made[at].module, memory_order_relaxed);
+        return (struct plumb_maker){PLUMB_NO_MODULE, 0};
+    return (struct plumb_maker){
+        .module = atomic_load_explicit(&made[at].module, memory_order_relaxed),
+        .stack = atomic_load_explicit(&made[at].stack, memory_order_relaxed)};
 }
 
 bool plumb_module_is_known(int64_t sequence)
@@ -147,8 +157,10 @@ static uint32_t number_of(PyObject *module)
 PyObject *plumb_module_enter(PyObject *self, PyObject *const *arguments, Py_ssize_t count)
 {
     (void)self;
-    if (count > 0 && depth < DEEPEST)
+    if (count > 0 && depth < DEEPEST) {
         stack[depth] = number_of(arguments[0]);
+        called[depth] = plumb_call_stack_of_module(plumb_module_called_at());
+    }
     depth++;
     Py_RETURN_NONE;
 }

@@ -6,6 +6,7 @@
  */
 #include "torch_ops.h"
 
+#include "call_stacks.h"
 #include "torch_layout.h"
 #include "torch_modules.h"
 
@@ -24,7 +25,7 @@ enum {
 enum frame { FRAME_OTHER, FRAME_OPERATOR, FRAME_ENGINE };
 
 struct node {
-    uint32_t module;
+    struct plumb_maker maker;
     int modules; /* how deep forward was when the node began */
 };
 
@@ -33,8 +34,8 @@ struct thread {
     int depth, operators, engines, nodes;
     unsigned char frames[DEEPEST];
     struct node node[DEEPEST];
-    uint32_t
-        left; /* the module of the node that ended last, for what the engine does with its result */
+    /* What made the node that ended last, for what the engine does with its result. */
+    struct plumb_maker left;
     struct plumb_op_call call;
     void **written; /* tensors that the running operator changes */
     size_t written_count, written_room;
@@ -48,6 +49,7 @@ static uint64_t handles[2];
 static _Thread_local struct thread *self;
 static _Thread_local int muted;
 static _Thread_local bool in_optimizer;
+static _Thread_local uint32_t optimizer_stack;
 static pthread_key_t ending;
 static pthread_once_t prepared = PTHREAD_ONCE_INIT;
 
@@ -99,11 +101,17 @@ void plumb_torch_ops_mute(int more)
 void plumb_torch_ops_phase(bool optimizer)
 {
     in_optimizer = optimizer;
+    optimizer_stack = optimizer ? plumb_call_stack(0) : 0;
 }
 
 bool plumb_torch_ops_in_optimizer(void)
 {
     return in_optimizer;
+}
+
+uint32_t plumb_torch_ops_optimizer_stack(void)
+{
+    return optimizer_stack;
 }
 
 /* ---- operators ------------------------------------------------------------------------------ */
@@ -117,17 +125,21 @@ static bool is_tracing(void)
 static struct plumb_op_context find_context(const struct thread *thread,
                                             const struct plumb_op *op, int64_t sequence)
 {
-    struct plumb_op_context context = {.module = plumb_module_current(),
-                                       .phase = in_optimizer ? PLUMB_PHASE_OPTIMIZER
-                                                             : PLUMB_PHASE_FORWARD};
+    struct plumb_op_context context = {
+        .module = plumb_module_current(),
+        .stack = in_optimizer ? optimizer_stack : plumb_module_called_at(),
+        .phase = in_optimizer ? PLUMB_PHASE_OPTIMIZER : PLUMB_PHASE_FORWARD};
     if (thread->engines || thread->nodes) {
         const int last = thread->nodes < DEEPEST ? thread->nodes : DEEPEST;
         const struct node *node = last ? &thread->node[last - 1] : NULL;
         context.phase = PLUMB_PHASE_BACKWARD;
         /* Modules that are entered while a node runs repeat their forward pass. */
         context.recomputed = node && sequence >= 0 && plumb_module_depth() > node->modules;
-        if (!context.recomputed)
-            context.module = node ? node->module : thread->left;
+        const struct plumb_maker maker = node ? node->maker : thread->left;
+        if (!context.recomputed) {
+            context.module = maker.module;
+            context.stack = maker.stack;
+        }
     }
     if (op->flags & PLUMB_OP_COLLECTIVE)
         context.phase = PLUMB_PHASE_COLLECTIVE;
@@ -188,9 +200,11 @@ static void begin_operator(struct thread *thread, struct plumb_op *op,
                            const struct plumb_torch_record *record)
 {
     const int64_t sequence = plumb_torch_sequence(&layout, record);
-    const struct plumb_op_context context = find_context(thread, op, sequence);
+    struct plumb_op_context context = find_context(thread, op, sequence);
+    if (context.phase == PLUMB_PHASE_FORWARD && plumb_op_is_recorded(op))
+        context.stack = plumb_call_stack_anywhere(context.stack);
     if (sequence >= 0 && context.phase == PLUMB_PHASE_FORWARD)
-        plumb_module_made(sequence, context.module);
+        plumb_module_made(sequence, (struct plumb_maker){context.module, context.stack});
     plumb_op_enter(&thread->call, op, context);
     take_inputs(thread, record);
 }
@@ -254,7 +268,7 @@ static void start_function(struct thread *thread, const struct plumb_torch_recor
     thread->depth++;
     if (frame == FRAME_ENGINE) {
         thread->engines++;
-        thread->left = PLUMB_NO_MODULE;
+        thread->left = (struct plumb_maker){PLUMB_NO_MODULE, 0};
     }
     if (frame == FRAME_OPERATOR && thread->operators++ == 0) {
         if (torch.in_parallel() || is_tracing()) {
@@ -320,7 +334,7 @@ static void on_node_end(const struct plumb_torch_record *record, void *context)
         return;
     thread->nodes--;
     if (thread->nodes < DEEPEST)
-        thread->left = thread->node[thread->nodes].module;
+        thread->left = thread->node[thread->nodes].maker;
 }
 
 /* ---- on and off ----------------------------------------------------------------------------- */

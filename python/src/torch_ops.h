@@ -34,10 +34,13 @@ struct plumb_op_call {
 
 struct plumb_op_context {
     uint32_t module;
+    uint32_t stack; /* where the program called it; 0: not known */
     enum plumb_phase phase;
     bool recomputed;
 };
 
+/* Of no interest are views, memory without content, what torch does not show. */
+bool plumb_op_is_recorded(const struct plumb_op *op);
 void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
                     struct plumb_op_context context);
 void plumb_op_input(struct plumb_op_call *call, const struct plumb_op_tensor *tensor);
@@ -61,9 +64,10 @@ void plumb_op_counts(struct plumb_op_counts *counts);
 
 /* ---- torch_ops.c ---- */
 
-/* The optimizer's step runs in this thread. */
+/* The optimizer's step runs in this thread; with the GIL held. */
 void plumb_torch_ops_phase(bool optimizer);
 bool plumb_torch_ops_in_optimizer(void);
+uint32_t plumb_torch_ops_optimizer_stack(void);
 /* Nothing is recorded in this thread meanwhile: Plumb's own operators. Nests. */
 void plumb_torch_ops_mute(int more);
 

@@ -429,13 +429,27 @@ static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan
     return status;
 }
 
+/* False when out of memory. */
+static bool find_caller(struct plumb_nan *nan, struct plumb_run *run)
+{
+    const struct plumb_nan_place *origin = &nan->origin;
+    const char *stack = nan->found ? plumb_run_called_at(run, origin->rank, origin->step,
+                                                         origin->op, origin->slot)
+                                   : NULL;
+    if (stack)
+        nan->origin.stack = plumb_arena_text(&nan->arena, stack, strlen(stack));
+    return !stack || nan->origin.stack;
+}
+
 enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **out,
                                  struct plumb_error *err)
 {
     struct plumb_nan *nan = plumb_alloc_array(1, sizeof *nan);
     if (!nan)
         return plumb_fail_memory(err);
-    const enum plumb_status status = search_all(run, nan, err);
+    enum plumb_status status = search_all(run, nan, err);
+    if (!status && !find_caller(nan, run))
+        status = plumb_fail_memory(err);
     if (status)
         plumb_nan_free(nan);
     else

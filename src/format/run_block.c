@@ -46,6 +46,7 @@ static const struct plumb_column tensor_columns[] = {
     COLUMN(tensor, slot, "slot", U32),
     COLUMN(tensor, dtype, "dtype", U32),
     COLUMN(tensor, shape, "shape", U32),
+    COLUMN(tensor, stack, "stack", U32),
     COLUMN(tensor, fingerprint, "fingerprint", U64),
     COLUMN(tensor, element, "element", I64),
     COLUMN(tensor, stats.count, "count", U64),
@@ -86,6 +87,11 @@ static const struct plumb_column collective_columns[] = {
     COLUMN(collective, name, "name", U32),
 };
 
+static const struct plumb_column stack_columns[] = {
+    COLUMN(stack, number, "number", U32),
+    COLUMN(stack, lines, "lines", U32),
+};
+
 #define LAYOUT(name, kind, has_steps)                                                          \
     {                                                                                          \
         name, kind##_columns, sizeof kind##_columns / sizeof *kind##_columns,                  \
@@ -102,6 +108,7 @@ static const struct plumb_block_layout layouts[PLUMB_BLOCK_KINDS] = {
     [PLUMB_BLOCK_COUNTERS] = LAYOUT("counters", counter, true),
     [PLUMB_BLOCK_COLLECTIVES] = LAYOUT("collectives", collective, true),
     [PLUMB_BLOCK_END] = LAYOUT("end", pair, false),
+    [PLUMB_BLOCK_STACKS] = LAYOUT("stacks", stack, false),
 };
 
 const struct plumb_block_layout *plumb_block_layout(unsigned kind)

@@ -46,6 +46,7 @@ enum plumb_block_kind {
     PLUMB_BLOCK_COUNTERS = 7, /* struct plumb_block_counter */
     PLUMB_BLOCK_COLLECTIVES = 8, /* struct plumb_block_collective */
     PLUMB_BLOCK_END = 9,         /* struct plumb_block_pair: how it ended; the last block */
+    PLUMB_BLOCK_STACKS = 10,     /* struct plumb_block_stack: where ops are called */
     PLUMB_BLOCK_KINDS
 };
 
@@ -85,6 +86,7 @@ struct plumb_block_tensor {
     uint8_t phase; /* enum plumb_phase */
     uint8_t flags;
     uint32_t slot, dtype, shape; /* shape: "64,3,7,7"; "" for a scalar */
+    uint32_t stack;              /* its number; 0: not known */
     uint64_t fingerprint;
     int64_t element; /* first that is not finite, else first at the type's largest; or -1 */
     struct plumb_stats stats;
@@ -105,6 +107,10 @@ struct plumb_block_collective {
     int64_t step, sequence, begin_ns, end_ns;
     uint64_t bytes;
     uint32_t group, name;
+};
+
+struct plumb_block_stack {
+    uint32_t number, lines; /* from 1; "train.py:57 forward\n..." */
 };
 
 /* Where a column lies in the struct of its kind. */

@@ -114,6 +114,7 @@ void plumb_recorder_add_tensor(struct plumb_recorder *recorder, struct plumb_vis
     bool named;
     if (visit) {
         row->call = visit->call;
+        row->stack = visit->stack;
         named = name_place(recorder, batch, visit->place, row) &&
                 name_usual(recorder, batch, visit, value, row);
     } else {

@@ -53,6 +53,7 @@ struct plumb_visit {
     struct plumb_place *place; /* NULL: one that could not be kept */
     int call;
     unsigned tensors; /* recorded since it was entered */
+    uint32_t stack;   /* where it was called; 0: not known */
     int64_t begin_ns;
 };
 
@@ -115,6 +116,7 @@ struct plumb_recorder {
     struct plumb_place **places;
     size_t place_count, place_capacity;
     struct plumb_arena place_arena;
+    struct plumb_table stacks; /* lines -> their number */
     struct plumb_known_stats known[PLUMB_KNOWN];
 
     bool has_thread;

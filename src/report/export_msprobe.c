@@ -119,19 +119,59 @@ static void put_dump(const struct export *export, struct plumb_json_writer *json
     plumb_json_close_object(json);
 }
 
-/* One stack for all: a run does not keep them. */
+/* "train.py:57 forward" as msprobe writes it; the text of the line is not kept. */
+static void put_frame(struct plumb_json_writer *json, const char *line, size_t length)
+{
+    char text[2048];
+    size_t space = length, colon;
+    while (space && line[space] != ' ')
+        space--;
+    for (colon = space; colon && line[colon] != ':';)
+        colon--;
+    (void)snprintf(text, sizeof text, "File %.*s, line %.*s, in %.*s, \n ", (int)colon, line,
+                   (int)(space - colon - (colon < space)), line + colon + (colon < space),
+                   (int)(length - space - (space < length)), line + space + (space < length));
+    plumb_json_put_string(json, text);
+}
+
+/* The ops that were called at the same place, and that. */
+static void put_stack_of(const struct plumb_msprobe_step *step, size_t first,
+                         struct plumb_json_writer *json)
+{
+    const char *stack = step->ops[first].stack;
+    plumb_json_open_array(json);
+    plumb_json_open_array(json);
+    for (size_t i = first; i < step->count; i++)
+        if (step->ops[i].stack == stack)
+            plumb_json_put_string(json, step->ops[i].key);
+    plumb_json_close_array(json);
+    plumb_json_open_array(json);
+    for (const char *at = stack ? stack : ""; *at; at += *at == '\n') {
+        at += *at == ' ';
+        const size_t length = strcspn(at, "\n");
+        put_frame(json, at, length);
+        at += length;
+    }
+    plumb_json_close_array(json);
+    plumb_json_close_array(json);
+}
+
 static void put_stack(const struct export *export, struct plumb_json_writer *json)
 {
+    const struct plumb_msprobe_step *step = &export->step;
+    unsigned number = 0;
     plumb_json_open_object(json);
-    plumb_json_put_key(json, "0");
-    plumb_json_open_array(json);
-    plumb_json_open_array(json);
-    for (size_t i = 0; i < export->step.count; i++)
-        plumb_json_put_string(json, export->step.ops[i].key);
-    plumb_json_close_array(json);
-    plumb_json_open_array(json);
-    plumb_json_close_array(json);
-    plumb_json_close_array(json);
+    for (size_t i = 0; i < step->count; i++) {
+        char key[16];
+        size_t before = 0;
+        while (before < i && step->ops[before].stack != step->ops[i].stack)
+            before++;
+        if (before < i)
+            continue; /* written with that one */
+        (void)snprintf(key, sizeof key, "%u", number++);
+        plumb_json_put_key(json, key);
+        put_stack_of(step, i, json);
+    }
     plumb_json_close_object(json);
 }
 

@@ -211,6 +211,8 @@ bool plumb_msprobe_step_add(struct plumb_msprobe_step *step,
     struct plumb_msprobe_tensor *tensor = plumb_arena_alloc(&step->arena, 1, sizeof *tensor);
     if (!op || !tensor)
         return false;
+    if (!op->stack)
+        op->stack = record->stack;
     plumb_buffer_init(&leaf, LEAF_LIMIT);
     put_leaf(&leaf, record, mindspore, data_name);
     tensor->section = target->section;

@@ -32,6 +32,7 @@ struct plumb_msprobe_tensor {
 struct plumb_msprobe_export_op {
     const char *key;
     bool backward;
+    const char *stack; /* the run's; NULL: not known */
     struct plumb_msprobe_tensor *first, *last;
 };
 

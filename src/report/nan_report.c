@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "report/called_at.h"
 #include "report/finding_json.h"
 #include "report/show.h"
 
@@ -30,6 +31,7 @@ static void put_place(struct plumb_json_writer *json, const struct plumb_nan_pla
         plumb_json_put_int(json, place->element);
     else
         plumb_json_put_null(json);
+    plumb_stack_json(json, place->stack);
     plumb_json_close_object(json);
 }
 
@@ -72,6 +74,14 @@ static void write_place(const struct plumb_nan_place *place, struct plumb_buffer
     plumb_buffer_text(to, "\n");
 }
 
+static void write_called_at(const struct plumb_nan_place *place, struct plumb_buffer *to)
+{
+    size_t length = 0;
+    const char *line = place->stack ? plumb_stack_line(place->stack, &length) : NULL;
+    if (line)
+        plumb_buffer_printf(to, "          called at %.*s\n", (int)length, line);
+}
+
 static void write_text(const struct plumb_nan *nan, struct plumb_buffer *to)
 {
     const struct plumb_finding *finding = &nan->finding;
@@ -86,6 +96,7 @@ static void write_text(const struct plumb_nan *nan, struct plumb_buffer *to)
     }
     plumb_buffer_printf(to, "%s (rank %d)\n\n  origin  ", finding->title, nan->origin.rank);
     write_place(&nan->origin, to);
+    write_called_at(&nan->origin, to);
     for (size_t i = 0; i < finding->evidence_count; i++)
         plumb_buffer_printf(to, "          %s: %s\n", finding->evidence[i].what,
                             finding->evidence[i].observed);

@@ -1,6 +1,7 @@
 /* run_diff_json.c - a comparison of two runs for programs; the keys are a promise (DESIGN, section 6). */
 #include "report/run_diff_report.h"
 
+#include "report/called_at.h"
 #include "report/finding_json.h"
 
 static void put_string(struct plumb_json_writer *json, const char *key, const char *text)
@@ -21,7 +22,9 @@ static void put_double(struct plumb_json_writer *json, const char *key, double v
     plumb_json_put_double(json, value);
 }
 
-static void put_root(struct plumb_json_writer *json, const struct plumb_run_root *root)
+/* `stack` may be NULL. */
+static void put_root(struct plumb_json_writer *json, const struct plumb_run_root *root,
+                     const char *stack)
 {
     plumb_json_open_object(json);
     put_string(json, "phase", plumb_stage_name(root->stage));
@@ -36,6 +39,7 @@ static void put_root(struct plumb_json_writer *json, const struct plumb_run_root
     put_double(json, "allowed", root->allowed);
     put_int(json, "similar", (int64_t)root->similar);
     put_string(json, "reason", root->reason);
+    plumb_stack_json(json, stack);
     plumb_json_close_object(json);
 }
 
@@ -43,7 +47,7 @@ static void put_roots(struct plumb_json_writer *json, const struct plumb_run_dif
 {
     plumb_json_put_key(json, "first");
     if (diff->root_count)
-        put_root(json, &diff->roots[0]);
+        put_root(json, &diff->roots[0], plumb_root_stack(diff, &diff->roots[0]));
     else
         plumb_json_put_null(json);
     plumb_json_put_key(json, "phases");
@@ -62,7 +66,7 @@ static void put_roots(struct plumb_json_writer *json, const struct plumb_run_dif
     plumb_json_open_array(json);
     for (size_t i = 0; i < diff->root_count; i++) {
         plumb_json_new_line(json);
-        put_root(json, &diff->roots[i]);
+        put_root(json, &diff->roots[i], NULL);
     }
     plumb_json_close_array(json);
     plumb_json_put_key(json, "victims");

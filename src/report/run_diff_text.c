@@ -4,10 +4,19 @@
  */
 #include "report/run_diff_report.h"
 
+#include "report/called_at.h"
 #include "report/table_text.h"
 #include "report/words.h"
 
 enum { FIRST_ROOTS = 4, FIRST_SETTINGS = 3, FIRST_WARNINGS = 1 };
+
+static void write_called_at(const char *stack, struct plumb_buffer *to)
+{
+    size_t length = 0;
+    const char *line = stack ? plumb_stack_line(stack, &length) : NULL;
+    if (line)
+        plumb_buffer_printf(to, "          called at %.*s\n", (int)length, line);
+}
 
 static void write_first(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
@@ -21,6 +30,7 @@ static void write_first(const struct plumb_run_diff *diff, struct plumb_buffer *
         if (first->similar)
             plumb_buffer_printf(to, " (and %zu more places of the kind)", first->similar);
         plumb_buffer_text(to, "\n");
+        write_called_at(plumb_root_stack(diff, first), to);
     }
     plumb_buffer_printf(to, "how sure  %.0f %%: %s\n", 100 * diff->confidence, diff->sure);
     plumb_buffer_printf(to, "next      %s\n", diff->next);

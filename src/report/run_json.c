@@ -1,6 +1,7 @@
 /* run_json.c - a run as JSON; the keys are a promise (DESIGN, section 6). */
 #include "report/run_report.h"
 
+#include "report/called_at.h"
 #include "report/show.h"
 
 #include <math.h>
@@ -234,6 +235,7 @@ void plumb_record_json_open(struct plumb_json_writer *json,
     }
     plumb_json_put_key(json, "saved");
     plumb_json_put_bool(json, record->has_values);
+    plumb_stack_json(json, record->stack);
 }
 
 void plumb_record_json(struct plumb_json_writer *json, const struct plumb_tensor_record *record)

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "report/called_at.h"
 #include "report/show.h"
 #include "report/table_text.h"
 #include "report/words.h"
@@ -135,9 +136,11 @@ static enum plumb_status write_records(struct plumb_run *run,
                                           .slot = options->slot};
     if (options->json)
         return write_records_json(run, &query, options->values, to, err);
-    const enum plumb_status status =
+    enum plumb_status status =
         options->values ? plumb_values_report(run, &query, NULL, to, err)
                         : plumb_records_text(run, &query, MOST_ROWS, options->width, to, err);
+    if (!status && options->op && !options->values)
+        status = plumb_stacks_text(run, &query, to, err);
     plumb_run_warnings_text(run, to);
     return status;
 }

@@ -40,6 +40,8 @@ struct plumb_rank_file {
     bool end_told;  /* and that the last block is missing */
     struct plumb_block_place *blocks;
     size_t block_count, block_capacity;
+    const char **stacks; /* by number; NULL: not there */
+    size_t stack_capacity;
 };
 
 struct plumb_run {
@@ -113,6 +115,12 @@ enum plumb_status plumb_rank_scan(struct plumb_run *run, struct plumb_rank_file 
 enum plumb_status plumb_run_take_block(struct plumb_run *run, struct plumb_rank_file *rank,
                                        unsigned kind, const struct plumb_block *block,
                                        struct plumb_error *err);
+
+/* run_stacks.c: where ops were called. */
+enum plumb_status plumb_rank_take_stacks(struct plumb_run *run, struct plumb_rank_file *rank,
+                                         const struct plumb_block *block,
+                                         struct plumb_error *err);
+const char *plumb_rank_stack(const struct plumb_rank_file *rank, uint32_t number);
 
 /* A block's body and columns in memory of the caller's: *body grows and is freed by the caller. A
  * damaged one is warned of and gives *sound = false. */

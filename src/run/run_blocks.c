@@ -1,4 +1,4 @@
-/* run_blocks.c - blocks that are read when a run is opened: series, configuration, end. */
+/* run_blocks.c - blocks that are read when a run is opened: series, configuration, stacks, end. */
 #include "run/run.h"
 
 #include "base/error.h"
@@ -149,5 +149,7 @@ enum plumb_status plumb_run_take_block(struct plumb_run *run, struct plumb_rank_
 {
     if (kind == PLUMB_BLOCK_SERIES)
         return take_series(run, rank, block, err);
+    if (kind == PLUMB_BLOCK_STACKS)
+        return plumb_rank_take_stacks(run, rank, block, err);
     return take_pairs(run, rank, kind, block, err);
 }

@@ -105,7 +105,7 @@ enum plumb_status plumb_rank_load(struct plumb_run *run, struct plumb_rank_file 
 static bool is_small_kind(unsigned kind)
 {
     return kind == PLUMB_BLOCK_RANK || kind == PLUMB_BLOCK_CONFIG || kind == PLUMB_BLOCK_END ||
-           kind == PLUMB_BLOCK_SERIES;
+           kind == PLUMB_BLOCK_SERIES || kind == PLUMB_BLOCK_STACKS;
 }
 
 static void count_rows(struct plumb_run_rank *facts, const struct plumb_block_header *header)

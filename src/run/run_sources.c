@@ -77,6 +77,7 @@ void plumb_run_close(struct plumb_run *run)
         if (run->ranks[i].fd >= 0)
             (void)close(run->ranks[i].fd);
         plumb_free(run->ranks[i].blocks);
+        plumb_free(run->ranks[i].stacks);
     }
     for (size_t i = 0; i < run->series_count; i++) {
         plumb_free(run->series[i].steps);

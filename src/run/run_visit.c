@@ -25,6 +25,7 @@ struct visitor {
         bool (*collective)(void *context, const struct plumb_rank_collective *collective);
     } visit;
     void *context;
+    const struct plumb_rank_file *file; /* of the rank that is being visited */
     char label[LABEL_SIZE], value[LABEL_SIZE + 512];
 };
 
@@ -45,6 +46,7 @@ static enum plumb_status visit_rank(struct plumb_run *run, struct plumb_rank_fil
                                     struct visitor *visitor, struct plumb_buffer *body,
                                     bool *go_on, struct plumb_error *err)
 {
+    visitor->file = rank;
     for (size_t i = 0; i < rank->block_count && *go_on; i++) {
         struct plumb_block_place *place = &rank->blocks[i];
         struct plumb_block block;
@@ -147,6 +149,7 @@ static bool record_row(struct visitor *visitor, int rank, const struct plumb_blo
         .has_values = row.flags & PLUMB_TENSOR_HAS_VALUES,
         .element = row.element,
         .stats = row.stats,
+        .stack = plumb_rank_stack(visitor->file, row.stack),
     };
     make_label(visitor, record.module, record.op, record.call);
     name_value(visitor, &record);
