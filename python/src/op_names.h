@@ -31,6 +31,7 @@ struct plumb_op {
     uint64_t writes;        /* bit i: argument i is written */
     int failures;           /* tensors that could not be looked at */
     atomic_ullong calls;    /* that were seen */
+    atomic_int inner; /* operators that ran inside of it, the last time they were counted */
 };
 
 /* Replaces nothing: adds what is new. `list` has tuples (name, overload, flags, arguments,

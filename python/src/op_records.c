@@ -161,7 +161,10 @@ bool plumb_op_is_recorded(const struct plumb_op *op)
 void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
                     struct plumb_op_context context)
 {
-    *call = (struct plumb_op_call){.op = op, .recorder = records.recorder};
+    call->op = op;
+    call->recorder = records.recorder;
+    call->recorded = call->delayed = false;
+    call->inputs = call->outputs = 0;
     count(&counted.operators, 1);
     atomic_fetch_add_explicit(&op->calls, 1, memory_order_relaxed);
     if (!plumb_op_is_recorded(op))

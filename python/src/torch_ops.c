@@ -19,7 +19,8 @@
 enum {
     DEEPEST = 256,
     MOST_WRITTEN = 1 << 16,
-    DRAIN_MS = 1000, /* how long to wait for operators that still run in other threads */
+    WORTH_SILENCE = 2, /* operators inside of another from which it pays not to hear of them */
+    DRAIN_MS = 1000,   /* how long to wait for operators that still run in other threads */
 };
 
 enum frame { FRAME_OTHER, FRAME_OPERATOR, FRAME_ENGINE };
@@ -37,6 +38,9 @@ struct thread {
     /* What made the node that ended last, for what the engine does with its result. */
     struct plumb_maker left;
     struct plumb_op_call call;
+    int inner; /* operators inside of the running one */
+    /* The record whose operator runs without further ones being made; NULL: none. */
+    const struct plumb_torch_record *silence;
     void **written; /* tensors that the running operator changes */
     size_t written_count, written_room;
 };
@@ -246,6 +250,32 @@ static void take_outputs(struct thread *thread, const struct plumb_torch_record 
     }
 }
 
+/* ---- what runs inside of an operator ---------------------------------------------------------- */
+
+/* torch boxes the arguments of every operator that it tells us of, also of those inside of another, which
+ * are not recorded. Where there were some the last time, it is told to be silent meanwhile; not while a
+ * profiler listens, and not where an operator may run code that is not torch's own. */
+static void begin_silence(struct thread *thread, const struct plumb_op *op,
+                          const struct plumb_torch_record *record)
+{
+    if (thread->silence || !torch.enable_records || !torch.profiler_runs ||
+        atomic_load_explicit(&op->inner, memory_order_relaxed) < WORTH_SILENCE ||
+        strncmp(op->name, "aten::", 6) != 0 || torch.profiler_runs())
+        return;
+    torch.enable_records(false);
+    thread->silence = record;
+}
+
+/* Also where recording has ended since: torch must not stay silent. */
+static bool end_silence(const struct plumb_torch_record *record)
+{
+    if (!self || self->silence != record)
+        return false;
+    torch.enable_records(true);
+    self->silence = NULL;
+    return true;
+}
+
 /* ---- callbacks ------------------------------------------------------------------------------ */
 
 static enum frame frame_of(const struct plumb_torch_record *record, struct plumb_op **op)
@@ -266,20 +296,24 @@ static void start_function(struct thread *thread, const struct plumb_torch_recor
         thread->frames[thread->depth] = (unsigned char)frame;
     }
     thread->depth++;
+    thread->inner++;
     if (frame == FRAME_ENGINE) {
         thread->engines++;
         thread->left = (struct plumb_maker){PLUMB_NO_MODULE, 0};
     }
     if (frame == FRAME_OPERATOR && thread->operators++ == 0) {
         if (torch.in_parallel() || is_tracing()) {
-            thread->call = (struct plumb_op_call){.op = NULL};
+            thread->call.op = NULL;
             return;
         }
         begin_operator(thread, op, record);
+        thread->inner = 0;
+        begin_silence(thread, op, record);
     }
 }
 
-static void end_function(struct thread *thread, const struct plumb_torch_record *record)
+static void end_function(struct thread *thread, const struct plumb_torch_record *record,
+                         bool was_silent)
 {
     if (thread->depth == 0)
         return;
@@ -289,6 +323,8 @@ static void end_function(struct thread *thread, const struct plumb_torch_record 
     thread->engines -= frame == FRAME_ENGINE;
     if (frame != FRAME_OPERATOR || --thread->operators || !thread->call.op)
         return;
+    if (!was_silent)
+        atomic_store_explicit(&thread->call.op->inner, thread->inner, memory_order_relaxed);
     take_outputs(thread, record);
     plumb_op_leave(&thread->call);
 }
@@ -308,9 +344,10 @@ static void on_end(const struct plumb_torch_record *record, void *context)
 {
     (void)context;
     atomic_fetch_add(&busy, 1);
+    const bool was_silent = end_silence(record);
     struct thread *thread = same_thread();
     if (thread)
-        end_function(thread, record);
+        end_function(thread, record, was_silent);
     atomic_fetch_sub(&busy, 1);
 }
 

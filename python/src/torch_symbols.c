@@ -34,15 +34,29 @@ static const struct wanted table[] = {
     {cpu, "aoti_torch_get_data_ptr", offsetof(struct plumb_torch_symbols, data)},
 };
 
+/* Without these it is slower. */
+static const struct wanted welcome[] = {
+    {cpu, "_ZN2at20enableRecordFunctionEb",
+     offsetof(struct plumb_torch_symbols, enable_records)},
+    {cpu, "_ZN5torch8profiler4impl15profilerEnabledEv",
+     offsetof(struct plumb_torch_symbols, profiler_runs)},
+};
+
+static bool find(const struct wanted *wanted, struct plumb_torch_symbols *symbols)
+{
+    /* Already in the process: torch was imported. The handle is kept for good. */
+    void *library = dlopen(wanted->library, RTLD_LAZY | RTLD_NOLOAD);
+    void *found = library ? dlsym(library, wanted->name) : NULL;
+    memcpy((char *)symbols + wanted->field, &found, sizeof found);
+    return found != NULL;
+}
+
 const char *plumb_torch_symbols_load(struct plumb_torch_symbols *symbols)
 {
-    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-        /* Already in the process: torch was imported. The handle is kept for good. */
-        void *library = dlopen(table[i].library, RTLD_LAZY | RTLD_NOLOAD);
-        void *found = library ? dlsym(library, table[i].name) : NULL;
-        if (!found)
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+        if (!find(&table[i], symbols))
             return table[i].name;
-        memcpy((char *)symbols + table[i].field, &found, sizeof found);
-    }
+    for (size_t i = 0; i < sizeof welcome / sizeof *welcome; i++)
+        (void)find(&welcome[i], symbols);
     return NULL;
 }

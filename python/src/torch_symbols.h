@@ -36,6 +36,9 @@ struct plumb_torch_symbols {
     bool (*modes_set)(bool user_modes_only);
     bool (*in_parallel)(void);
     int (*thread_count)(void);
+    /* Whether operators in this thread make records; NULL, like the next: this torch has none. */
+    void (*enable_records)(bool enabled);
+    bool (*profiler_runs)(void);
     /* The shim: 0 is success. A call that fails throws inside, which takes a millisecond. */
     int32_t (*is_defined)(plumb_torch_tensor tensor, bool *defined);
     int32_t (*layout)(plumb_torch_tensor tensor, int32_t *layout);

@@ -207,6 +207,20 @@ class Operators(CaptureTest):
         self.assertIn("0.0.addmm.recompute/backward/output0", again)
         self.assertNotIn("0.0.addmm#1/forward/output0", saved.files)
 
+    def test_a_profiler_sees_what_it_sees_without_plumb(self):
+        def profiled(step):
+            step(), step()
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+                step()
+            return collections.Counter(event.name for event in profile.events())
+
+        plain = profiled(training(Attention)[1])
+        with self.attached(level="op"):
+            ours = profiled(training(Attention)[1])
+        missing = {name: count for name, count in plain.items()
+                   if name.startswith("aten::") and ours[name] < count}
+        self.assertEqual(missing, {})
+
     def test_tensors_that_cannot_be_read_are_passed_over(self):
         weight = nn.Parameter(torch.ones(3))
         optimizer = torch.optim.SGD([weight], 0.1)
