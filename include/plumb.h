@@ -898,6 +898,7 @@ struct plumb_series_diff {
     int64_t leaves_step;
     double worst; /* largest relative difference */
     double band;  /* relative difference that is no news */
+    int step_shift; /* B counts its steps so much later: 1 if A begins with 0 and B with 1 */
 };
 
 struct plumb_setting_diff {

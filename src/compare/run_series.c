@@ -1,19 +1,17 @@
-/*
- * run_series.c - see run_series.h.
- *
- * The band is what is normal between two runs of the same program: three times the largest
- * difference among repeated reference runs up to that step, or 0.1 % if there are none.
- */
+/* run_series.c - see run_series.h; the classes are told apart in series_class.c. */
 #include "compare/run_series.h"
 
 #include "base/error.h"
+#include "base/memory.h"
 #include "base/text.h"
+#include "compare/series_class.h"
+#include "format/log_rows.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const double usual_band = 1e-3, first_band = 1e-4, noise_margin = 3;
+enum { MOST_REPEATS = 64 };
 
 static const char *const of_time[] = {"*throughput*", "*time*",    "*seconds*", "*memory*",
                                       "*per_second*", "*per_sec*", "*flops*",   "*speed*",
@@ -45,20 +43,23 @@ enum plumb_stage plumb_series_stage(const char *name)
     return PLUMB_STAGE_FORWARD;
 }
 
-static bool equal(double a, double b)
-{
-    return a == b || (isnan(a) && isnan(b));
-}
+/* ---- pairs ------------------------------------------------------------------------------------- */
 
-static double relative(double a, double b)
+/* The same name, or another of the same thing: "lm loss" in one log, "train/loss" in another. */
+static const struct plumb_series *find_partner(const struct plumb_run *run,
+                                               const struct plumb_series *series)
 {
-    if (equal(a, b))
-        return 0;
-    const double size = fmax(fabs(a), fabs(b));
-    return isfinite(a) && isfinite(b) ? fabs(a - b) / size : HUGE_VAL;
+    const struct plumb_series *found = plumb_run_find_series(run, series->name, series->rank);
+    char wanted[PLUMB_LOG_NAME], name[PLUMB_LOG_NAME];
+    plumb_log_usual_name(series->name, wanted);
+    for (size_t i = 0; !found && i < plumb_run_series_count(run); i++) {
+        const struct plumb_series *other = plumb_run_series(run, i);
+        plumb_log_usual_name(other->name, name);
+        if (other->rank == series->rank && strcmp(name, wanted) == 0)
+            found = other;
+    }
+    return found;
 }
-
-/* ---- the noise of repeated runs -------------------------------------------------------------- */
 
 /* Value at a step; NaN if there is none. `at` moves on. */
 static double value_at(const struct plumb_series *series, int64_t step, size_t *at)
@@ -69,111 +70,114 @@ static double value_at(const struct plumb_series *series, int64_t step, size_t *
                                                              : (double)NAN;
 }
 
-struct noise {
-    const struct plumb_series *series[64];
-    size_t at[64], count;
-    double so_far; /* the largest difference up to this step */
+/* How far apart the curves are, in the middle of the steps they share if B's are `shift` later. */
+static double median_apart(const struct plumb_series *a, const struct plumb_series *b,
+                           int64_t shift)
+{
+    enum { SOME = 64 };
+    double errors[SOME];
+    size_t count = 0, at = 0;
+    for (size_t i = 0; i < a->count && count < SOME; i++) {
+        const double y = value_at(b, a->steps[i] + shift, &at), x = a->values[i];
+        if (!isfinite(x) || !isfinite(y))
+            continue;
+        const double error = x == y ? 0 : fabs(x - y) / fmax(fabs(x), fabs(y));
+        size_t k = count++;
+        for (; k > 0 && errors[k - 1] > error; k--)
+            errors[k] = errors[k - 1];
+        errors[k] = error;
+    }
+    return count >= 3 ? errors[count / 2] : HUGE_VAL;
+}
+
+/* One framework counts its steps from 0, another from 1: B's are moved if the curves then agree. */
+static int64_t find_shift(const struct plumb_series *a, const struct plumb_series *b)
+{
+    static const double agree = 1e-2, better = 0.1;
+    if (!a->count || !b->count || llabs(b->steps[0] - a->steps[0]) != 1)
+        return 0;
+    const int64_t shift = b->steps[0] - a->steps[0];
+    const double moved = median_apart(a, b, shift);
+    return moved < agree && moved < better * median_apart(a, b, 0) ? shift : 0;
+}
+
+/* ---- curves ------------------------------------------------------------------------------------- */
+
+struct curves {
+    struct plumb_curves view;
+    int64_t *steps;
+    double *a, *b;
+    double *repeats[MOST_REPEATS];
 };
 
-static void find_noise(struct noise *noise, const struct plumb_series *reference,
-                       const struct plumb_run_diff_options *options)
+static void curves_release(struct curves *curves)
 {
-    *noise = (struct noise){.so_far = 0};
+    plumb_free(curves->steps);
+    plumb_free(curves->a);
+    plumb_free(curves->b);
+    for (size_t i = 0; i < MOST_REPEATS; i++)
+        plumb_free(curves->repeats[i]);
+}
+
+static bool take_repeats(struct curves *curves, const struct plumb_series *reference,
+                         const struct plumb_run_diff_options *options)
+{
     for (size_t i = 0; options && i < options->noise_count; i++) {
-        const struct plumb_series *series =
-            plumb_run_find_series(options->noise[i], reference->name, reference->rank);
-        if (series && noise->count < sizeof noise->at / sizeof *noise->at)
-            noise->series[noise->count++] = series;
+        const struct plumb_series *series = find_partner(options->noise[i], reference);
+        if (!series || curves->view.repeat_count == MOST_REPEATS)
+            continue;
+        double *values = plumb_alloc_array(curves->view.count + 1, sizeof *values);
+        if (!values)
+            return false;
+        for (size_t k = 0, at = 0; k < curves->view.count; k++)
+            values[k] = value_at(series, curves->steps[k], &at);
+        curves->repeats[curves->view.repeat_count++] = values;
     }
+    return true;
 }
 
-static double band_at(struct noise *noise, double reference, int64_t step, bool first)
+/* The steps that both have. */
+static bool curves_take(struct curves *curves, const struct plumb_series *a,
+                        const struct plumb_series *b, int64_t shift)
 {
-    if (!noise->count)
-        return first ? first_band : usual_band;
-    for (size_t i = 0; i < noise->count; i++) {
-        const double value = value_at(noise->series[i], step, &noise->at[i]);
-        if (isfinite(value))
-            noise->so_far = fmax(noise->so_far, relative(reference, value));
+    const size_t most = (a->count < b->count ? a->count : b->count) + 1;
+    size_t count = 0;
+    curves->steps = plumb_alloc_array(most, sizeof *curves->steps);
+    curves->a = plumb_alloc_array(most, sizeof *curves->a);
+    curves->b = plumb_alloc_array(most, sizeof *curves->b);
+    if (!curves->steps || !curves->a || !curves->b)
+        return false;
+    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
+        const int64_t step_b = b->steps[k] - shift;
+        if (a->steps[i] == step_b) {
+            curves->steps[count] = step_b;
+            curves->a[count] = a->values[i];
+            curves->b[count++] = b->values[k];
+        }
+        const bool later_b = a->steps[i] <= step_b, later_a = step_b <= a->steps[i];
+        i += later_b;
+        k += later_a;
     }
-    return fmax(noise_margin * noise->so_far, 1e-12);
+    curves->view = (struct plumb_curves){.steps = curves->steps,
+                                         .a = curves->a,
+                                         .b = curves->b,
+                                         .count = count,
+                                         .repeats = (const double *const *)curves->repeats};
+    return true;
 }
 
-/* ---- classes ----------------------------------------------------------------------------------- */
-
-struct comparing {
-    struct plumb_series_diff *diff;
-    bool first_beyond;    /* at the first common step */
-    size_t beyond, after; /* steps outside the band; steps since the first of them */
-    bool nonfinite;
-};
-
-static void see_step(struct comparing *comparing, int64_t step, double a, double b, double band)
-{
-    struct plumb_series_diff *diff = comparing->diff;
-    const double error = relative(a, b);
-    const bool first = diff->common++ == 0;
-    if (error > 0 && !diff->differs) {
-        diff->differs = true;
-        diff->step = step;
-        diff->a = a;
-        diff->b = b;
-    }
-    comparing->nonfinite |= isfinite(a) != isfinite(b);
-    if (error > diff->worst)
-        diff->worst = error;
-    diff->band = band;
-    comparing->after += diff->leaves;
-    if (!(error > band))
-        return;
-    comparing->beyond++;
-    comparing->first_beyond |= first;
-    if (!diff->leaves) {
-        diff->leaves = true;
-        diff->leaves_step = step;
-    }
-}
-
-static enum plumb_series_class classify(const struct comparing *comparing)
-{
-    const struct plumb_series_diff *diff = comparing->diff;
-    if (!diff->differs)
-        return PLUMB_SERIES_SAME;
-    if (comparing->nonfinite)
-        return PLUMB_SERIES_NONFINITE;
-    if (!diff->leaves)
-        return PLUMB_SERIES_NOISE;
-    if (comparing->first_beyond)
-        return PLUMB_SERIES_FIRST;
-    /* Back inside the band for most of what follows. */
-    return comparing->after >= 4 && comparing->beyond * 4 <= comparing->after
-               ? PLUMB_SERIES_SPIKE
-               : PLUMB_SERIES_DRIFT;
-}
-
-static void compare_one(const struct plumb_series *a, const struct plumb_series *b,
+static bool compare_one(const struct plumb_series *a, const struct plumb_series *b,
                         const struct plumb_run_diff_options *options,
                         struct plumb_series_diff *diff)
 {
-    struct noise noise;
-    struct comparing comparing = {.diff = diff};
-    find_noise(&noise, a, options);
-    *diff = (struct plumb_series_diff){
-        .name = a->name, .rank = a->rank, .step = -1, .leaves_step = -1};
-    for (size_t i = 0, k = 0; i < a->count && k < b->count;) {
-        if (a->steps[i] != b->steps[k]) {
-            if (a->steps[i] < b->steps[k])
-                i++;
-            else
-                k++;
-            continue;
-        }
-        const double band = band_at(&noise, a->values[i], a->steps[i], diff->common == 0);
-        see_step(&comparing, a->steps[i], a->values[i], b->values[k], band);
-        i++;
-        k++;
-    }
-    diff->series_class = classify(&comparing);
+    struct curves curves = {0};
+    const int64_t shift = find_shift(a, b);
+    *diff =
+        (struct plumb_series_diff){.name = a->name, .rank = a->rank, .step_shift = (int)shift};
+    const bool made = curves_take(&curves, a, b, shift) && take_repeats(&curves, a, options) &&
+                      plumb_curves_classify(&curves.view, diff);
+    curves_release(&curves);
+    return made;
 }
 
 static int differing_first(const void *x, const void *y)
@@ -202,10 +206,11 @@ enum plumb_status plumb_series_compare(struct plumb_arena *arena, struct plumb_r
         return plumb_fail_memory(err);
     for (size_t i = 0; i < plumb_run_series_count(a); i++) {
         const struct plumb_series *x = plumb_run_series(a, i);
-        const struct plumb_series *y = plumb_run_find_series(b, x->name, x->rank);
+        const struct plumb_series *y = find_partner(b, x);
         if (!y || is_of_time(x->name))
             continue;
-        compare_one(x, y, options, &list->items[list->count]);
+        if (!compare_one(x, y, options, &list->items[list->count]))
+            return plumb_fail_memory(err);
         list->count += list->items[list->count].common > 0;
     }
     if (list->count)

@@ -139,10 +139,12 @@ static void take_row(const struct cell *names, size_t columns, const struct cell
     }
 }
 
-static enum plumb_status read_rows(const struct plumb_record_part *part,
+static enum plumb_status read_rows(const void *context, const struct plumb_record_part *part,
+                                   const struct plumb_map *map,
                                    const struct plumb_record_feed *feed,
-                                   const struct plumb_map *map, struct plumb_error *err)
+                                   struct plumb_error *err)
 {
+    (void)context;
     struct cell names[MOST_COLUMNS], values[MOST_COLUMNS];
     struct plumb_log_clock clock = {0};
     const char *line;
@@ -159,11 +161,8 @@ static enum plumb_status read_rows(const struct plumb_record_part *part,
             continue;
         const size_t count =
             length > PLUMB_LOG_LONGEST_LINE ? 0 : split(line, length, separator, values);
-        if (torn) {
-            status = plumb_record_warn(feed, false, err,
-                                       "%s: the last line has no end; left out", part->path);
+        if (torn && !plumb_log_is_finished(part->path, feed, &status, err))
             break;
-        }
         odd += count != columns;
         if (count == columns) {
             take_row(names, columns, values, count, &row);
@@ -183,14 +182,7 @@ static enum plumb_status read_table(const struct plumb_record_part *part,
                                     const struct plumb_record_feed *feed,
                                     struct plumb_error *err)
 {
-    struct plumb_map *map = NULL;
-    if (!feed->series)
-        return PLUMB_OK;
-    enum plumb_status status = plumb_map_open(part->path, &map, err);
-    if (!status)
-        status = read_rows(part, feed, map, err);
-    plumb_map_close(map);
-    return status;
+    return plumb_series_read(part, feed, read_rows, NULL, err);
 }
 
 const struct plumb_record_format plumb_record_format_csv_table = {

@@ -59,16 +59,13 @@ static bool read_history(struct plumb_json_pull *pull, enum plumb_json_token tok
     return true;
 }
 
-static enum plumb_status read_state(const struct plumb_record_part *part,
-                                    const struct plumb_record_feed *feed,
-                                    struct plumb_error *err)
+static enum plumb_status read_object(const void *context, const struct plumb_record_part *part,
+                                     const struct plumb_map *map,
+                                     const struct plumb_record_feed *feed,
+                                     struct plumb_error *err)
 {
-    struct plumb_map *map = NULL;
-    if (!feed->series)
-        return PLUMB_OK;
-    enum plumb_status status = plumb_map_open(part->path, &map, err);
-    if (status)
-        return status;
+    (void)context;
+    enum plumb_status status = PLUMB_OK;
     struct plumb_json_pull pull = plumb_json_pull_of(map->base, map->size);
     bool whole = plumb_json_pull_next(&pull) == PLUMB_JSON_OPEN_OBJECT;
     enum plumb_json_token token = PLUMB_JSON_BROKEN;
@@ -86,8 +83,14 @@ static enum plumb_status read_state(const struct plumb_record_part *part,
         status = plumb_record_warn(
             feed, true, err, "%s: not whole from byte %zu of %zu on: expected %s", part->path,
             pull.at, map->size, pull.problem ? pull.problem : "a list of objects");
-    plumb_map_close(map);
     return status;
+}
+
+static enum plumb_status read_state(const struct plumb_record_part *part,
+                                    const struct plumb_record_feed *feed,
+                                    struct plumb_error *err)
+{
+    return plumb_series_read(part, feed, read_object, NULL, err);
 }
 
 const struct plumb_record_format plumb_record_format_hf_trainer = {

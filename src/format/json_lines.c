@@ -33,18 +33,17 @@ static enum plumb_probe probe(const struct plumb_map *map)
     return PLUMB_PROBE_NO;
 }
 
-static enum plumb_status read_lines(const struct plumb_record_part *part,
-                                    const struct plumb_record_feed *feed,
-                                    struct plumb_error *err)
+static enum plumb_status read_rows(const void *context, const struct plumb_record_part *part,
+                                   const struct plumb_map *map,
+                                   const struct plumb_record_feed *feed,
+                                   struct plumb_error *err)
 {
-    struct plumb_map *map = NULL;
+    (void)context;
     struct plumb_log_clock clock = {0};
     const char *line;
     size_t length, number = 0, bad = 0, first_bad = 0;
     bool torn = false;
-    if (!feed->series)
-        return PLUMB_OK;
-    enum plumb_status status = plumb_map_open(part->path, &map, err);
+    enum plumb_status status = PLUMB_OK;
     for (size_t at = 0; !status && plumb_log_next_line(map, &at, &line, &length, &torn);) {
         struct plumb_log_row row = {.count = 0};
         number++;
@@ -65,8 +64,14 @@ static enum plumb_status read_lines(const struct plumb_record_part *part,
                                    "%s: %zu lines are no JSON objects, the first is line %zu; "
                                    "left out",
                                    part->path, bad, first_bad);
-    plumb_map_close(map);
     return status;
+}
+
+static enum plumb_status read_lines(const struct plumb_record_part *part,
+                                    const struct plumb_record_feed *feed,
+                                    struct plumb_error *err)
+{
+    return plumb_series_read(part, feed, read_rows, NULL, err);
 }
 
 const struct plumb_record_format plumb_record_format_json_lines = {

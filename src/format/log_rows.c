@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/number.h"
+#include "base/settled.h"
 #include "base/text.h"
 
 #include <ctype.h>
@@ -20,11 +21,27 @@ static const struct {
 } names[] = {
     {"lm_loss", "loss"},
     {"train_batch_loss", "loss"},
+    {"batch_loss", "loss"},
+    {"loss/train", "loss"},
+    {"loss/lm_loss", "loss"},
+    {"loss/loss", "loss"},
+    {"learningrate", "lr"},
+    {"lr/group_0", "lr"},
+    {"lr_group_0", "lr"},
+    {"current_lr", "lr"},
     {"learning_rate", "lr"},
     {"gradient_norm", "grad_norm"},
     {"gnorm", "grad_norm"},
     {"global_norm", "grad_norm"},
     {"global_grad_norm", "grad_norm"},
+    {"total_norm", "grad_norm"},
+    {"gradnorm", "grad_norm"},
+    {"grad_norm/global", "grad_norm"},
+    {"grad_norm/all", "grad_norm"},
+    {"params_norm", "param_norm"},
+    {"parameter_norm", "param_norm"},
+    {"weight_norm", "param_norm"},
+    {"scaling_sens", "loss_scale"},
     {"scale", "loss_scale"},
     {"loss_scaler", "loss_scale"},
     {"overflow_cond", "overflow"},
@@ -69,10 +86,30 @@ bool plumb_log_is_step(const char *name, size_t length)
     return is_step_name(tidied);
 }
 
+static const char *find_usual(const char *tidied)
+{
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(tidied, names[i].name) == 0)
+            return names[i].usual;
+    return tidied;
+}
+
+void plumb_log_usual_name(const char *name, char usual[PLUMB_LOG_NAME])
+{
+    static const char *const heads[] = {"train/",     "train_", "training/", "train.",
+                                        "optimizer/", "optim/", "metrics/"};
+    char tidied[PLUMB_LOG_NAME];
+    tidy(name, strlen(name), tidied);
+    const char *rest = tidied;
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        if (plumb_text_starts(rest, heads[i]) && strlen(rest) > strlen(heads[i]))
+            rest += strlen(heads[i]);
+    (void)snprintf(usual, PLUMB_LOG_NAME, "%s", find_usual(rest));
+}
+
 void plumb_log_row_add(struct plumb_log_row *row, const char *name, size_t length, double value)
 {
     char tidied[PLUMB_LOG_NAME];
-    const char *usual = tidied;
     tidy(name, length, tidied);
     if (is_step_name(tidied) && isfinite(value) && fabs(value) < 1e18) {
         row->step = row->has_step ? row->step : (int64_t)value;
@@ -83,9 +120,9 @@ void plumb_log_row_add(struct plumb_log_row *row, const char *name, size_t lengt
         row->has_epoch = true;
         row->epoch = value;
     }
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (strcmp(tidied, names[i].name) == 0)
-            usual = names[i].usual;
+    const char *usual = find_usual(tidied);
+    if (plumb_log_row_has(row, usual))
+        usual = tidied; /* a part of the loss beside the whole */
     if (!*usual || row->count == PLUMB_LOG_MOST_VALUES || plumb_log_row_has(row, usual))
         return;
     struct plumb_log_value *to = &row->values[row->count++];
@@ -211,35 +248,54 @@ enum plumb_probe plumb_log_probe(const struct plumb_map *map, plumb_log_parse *p
     return PLUMB_PROBE_NO;
 }
 
-enum plumb_status plumb_log_read(const struct plumb_record_part *part,
-                                 const struct plumb_record_feed *feed, plumb_log_parse *parse,
-                                 struct plumb_error *err)
+bool plumb_log_is_finished(const char *path, const struct plumb_record_feed *feed,
+                           enum plumb_status *status, struct plumb_error *err)
 {
-    struct plumb_map *map = NULL;
+    if (plumb_file_is_settled(path))
+        return true;
+    *status = plumb_record_warn(feed, false, err,
+                                "%s: the last line is not finished and the file is being "
+                                "written; left out",
+                                path);
+    return false;
+}
+
+struct text_log {
+    plumb_log_parse *parse;
+};
+
+static enum plumb_status read_lines(const void *context, const struct plumb_record_part *part,
+                                    const struct plumb_map *map,
+                                    const struct plumb_record_feed *feed,
+                                    struct plumb_error *err)
+{
+    const struct text_log *log = context;
     struct plumb_log_clock clock = {0};
     const char *line;
     size_t length, too_long = 0;
     bool torn = false;
-    if (!feed->series)
-        return PLUMB_OK;
-    enum plumb_status status = plumb_map_open(part->path, &map, err);
+    enum plumb_status status = PLUMB_OK;
     for (size_t at = 0; !status && plumb_log_next_line(map, &at, &line, &length, &torn);) {
         struct plumb_log_row row = {.count = 0};
         too_long += length > PLUMB_LOG_LONGEST_LINE;
-        if (length > PLUMB_LOG_LONGEST_LINE || !parse(line, length, &row))
+        if (length > PLUMB_LOG_LONGEST_LINE || !log->parse(line, length, &row))
             continue;
-        if (torn) /* its last number may have had more digits */
-            status = plumb_record_warn(
-                feed, false, err, "%s: the last line is not finished; left out", part->path);
-        else
+        if (!torn || plumb_log_is_finished(part->path, feed, &status, err))
             status = plumb_log_emit(&clock, &row, feed, err);
     }
     if (!status && too_long)
         status = plumb_record_warn(feed, false, err,
                                    "%s: %zu lines are longer than 64 KiB; left out", part->path,
                                    too_long);
-    plumb_map_close(map);
     return status;
+}
+
+enum plumb_status plumb_log_read(const struct plumb_record_part *part,
+                                 const struct plumb_record_feed *feed, plumb_log_parse *parse,
+                                 struct plumb_error *err)
+{
+    const struct text_log log = {parse};
+    return plumb_series_read(part, feed, read_lines, &log, err);
 }
 
 /* ---- pairs ---------------------------------------------------------------------------------------- */

@@ -33,6 +33,9 @@ bool plumb_log_row_has(const struct plumb_log_row *row, const char *name);
 /* Does a column of this name count the steps? */
 bool plumb_log_is_step(const char *name, size_t length);
 
+/* The name under which a thing is known whoever logs it: "lm loss" and "train/loss" are "loss". */
+void plumb_log_usual_name(const char *name, char usual[PLUMB_LOG_NAME]);
+
 /* Where a log has got to. */
 struct plumb_log_clock {
     int64_t rows;           /* steps of rows that have none */
@@ -50,6 +53,10 @@ enum plumb_status plumb_log_emit(struct plumb_log_clock *clock, const struct plu
  * *torn if nothing ends it. */
 bool plumb_log_next_line(const struct plumb_map *map, size_t *at, const char **line,
                          size_t *length, bool *torn);
+/* What to do with a last line that nothing ends: its last number may have had more digits. True:
+ * nobody writes the file any more, so it is whole. Else the feed is told that it is left out. */
+bool plumb_log_is_finished(const char *path, const struct plumb_record_feed *feed,
+                           enum plumb_status *status, struct plumb_error *err);
 
 /* A number at `text`, among them nan, inf, True and False; returns its length, 0 if there is none. */
 size_t plumb_log_number(const char *text, size_t length, double *value);

@@ -3,18 +3,24 @@
 
 #include <string.h>
 
-/* "lm loss: 1.234E+00": the name is all before the last colon. */
+/* "lm loss: 1.234E+00"; the first Megatron had no colons: "lm loss 1.234E+00". Times of day
+ * ("elapsed time: 0:01:10") and shares ("tokens 10/ 200") are no numbers. */
 static void take_field(const char *field, size_t length, struct plumb_log_row *row)
 {
-    const char *colon = memrchr(field, ':', length);
+    while (length && field[length - 1] == ' ')
+        length--;
+    const char *end = field + length, *colon = memchr(field, ':', length);
+    const char *blank = memrchr(field, ' ', length), *name_end = colon ? colon : blank;
     double value = 0;
-    if (!colon)
+    if (!name_end)
         return;
-    const char *number = colon + 1, *end = field + length;
+    const char *number = name_end + 1;
     while (number < end && *number == ' ')
         number++;
-    if (plumb_log_number(number, (size_t)(end - number), &value))
-        plumb_log_row_add(row, field, (size_t)(colon - field), value);
+    const size_t digits = plumb_log_number(number, (size_t)(end - number), &value);
+    const bool whole = number + digits == end || (colon && !strchr(":/-", number[digits]));
+    if (digits && whole)
+        plumb_log_row_add(row, field, (size_t)(name_end - field), value);
 }
 
 /* [2026-..] iteration      100/  500 | consumed samples: 3200 | ... | lm loss: 5.1E+00 | ... | */

@@ -115,6 +115,21 @@ void plumb_record_parts_release(struct plumb_record_parts *parts)
     *parts = (struct plumb_record_parts){0};
 }
 
+enum plumb_status plumb_series_read(const struct plumb_record_part *part,
+                                    const struct plumb_record_feed *feed,
+                                    plumb_series_body *body, const void *context,
+                                    struct plumb_error *err)
+{
+    struct plumb_map *map = NULL;
+    if (!feed->series)
+        return PLUMB_OK;
+    enum plumb_status status = plumb_map_open(part->path, &map, err);
+    if (!status)
+        status = body(context, part, map, feed, err);
+    plumb_map_close(map);
+    return status;
+}
+
 enum plumb_status plumb_record_warn(const struct plumb_record_feed *feed, bool cut,
                                     struct plumb_error *err, const char *format, ...)
 {

@@ -59,6 +59,18 @@ enum plumb_status plumb_record_parts_warn(struct plumb_record_parts *parts,
     PLUMB_PRINTF(3, 4);
 void plumb_record_parts_release(struct plumb_record_parts *parts);
 
+/* Reads a file that has nothing but series and settings: maps it and hands it to `body`. Does nothing
+ * if the feed wants no series. */
+typedef enum plumb_status plumb_series_body(const void *context,
+                                            const struct plumb_record_part *part,
+                                            const struct plumb_map *map,
+                                            const struct plumb_record_feed *feed,
+                                            struct plumb_error *err);
+enum plumb_status plumb_series_read(const struct plumb_record_part *part,
+                                    const struct plumb_record_feed *feed,
+                                    plumb_series_body *body, const void *context,
+                                    struct plumb_error *err);
+
 /* Tells the feed what was left out; PLUMB_STOPPED if it wants no more. */
 enum plumb_status plumb_record_warn(const struct plumb_record_feed *feed, bool cut,
                                     struct plumb_error *err, const char *format, ...)

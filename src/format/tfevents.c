@@ -162,9 +162,11 @@ static bool take_event(const unsigned char *bytes, size_t size, uint64_t offset,
 
 /* ---- the file --------------------------------------------------------------------------------------- */
 
-static enum plumb_status walk(const struct plumb_map *map, const struct plumb_record_feed *feed,
-                              const char *path, struct plumb_error *err)
+static enum plumb_status walk(const void *context, const struct plumb_record_part *part,
+                              const struct plumb_map *map, const struct plumb_record_feed *feed,
+                              struct plumb_error *err)
 {
+    (void)context;
     size_t at = 0, records = 0, bad = 0, first_bad = 0;
     const char *problem = NULL;
     while (at < map->size && !problem) {
@@ -192,12 +194,12 @@ static enum plumb_status walk(const struct plumb_map *map, const struct plumb_re
     if (problem)
         status = plumb_record_warn(feed, true, err,
                                    "%s: %s at byte %zu of %zu; the %zu records before are read",
-                                   path, problem, at, map->size, records);
+                                   part->path, problem, at, map->size, records);
     if (!status && bad)
         status = plumb_record_warn(feed, false, err,
                                    "%s: %zu records do not match their checksum, the first at "
                                    "byte %zu; left out",
-                                   path, bad, first_bad);
+                                   part->path, bad, first_bad);
     return status;
 }
 
@@ -205,14 +207,7 @@ static enum plumb_status read_events(const struct plumb_record_part *part,
                                      const struct plumb_record_feed *feed,
                                      struct plumb_error *err)
 {
-    struct plumb_map *map = NULL;
-    if (!feed->series)
-        return PLUMB_OK;
-    enum plumb_status status = plumb_map_open(part->path, &map, err);
-    if (!status)
-        status = walk(map, feed, part->path, err);
-    plumb_map_close(map);
-    return status;
+    return plumb_series_read(part, feed, walk, NULL, err);
 }
 
 const struct plumb_record_format plumb_record_format_tfevents = {
