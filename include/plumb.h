@@ -896,8 +896,8 @@ struct plumb_series_diff {
     double a, b;  /* there */
     bool leaves;  /* the band, at: */
     int64_t leaves_step;
-    double worst; /* largest relative difference */
-    double band;  /* relative difference that is no news */
+    double worst;   /* largest relative difference */
+    double band;    /* relative difference that is no news */
     int step_shift; /* B counts its steps so much later: 1 if A begins with 0 and B with 1 */
 };
 
@@ -953,6 +953,23 @@ PLUMB_API void plumb_plan_free(struct plumb_plan *plan);
 PLUMB_API enum plumb_verdict plumb_plan_verdict(const struct plumb_plan *plan);
 /* Nothing has to be recorded: the runs are alike, or what there is names the cause. */
 PLUMB_API bool plumb_plan_is_clear(const struct plumb_plan *plan);
+
+/* ---- before a loss spikes ------------------------------------------------------------------ */
+
+/* A gradient or update norm that rose far above its own last steps. */
+struct plumb_spike {
+    size_t alarms;      /* 0: nothing rose, and the rest says nothing */
+    const char *series; /* that rose */
+    int rank;
+    int64_t step;      /* of the alarm: at this step it was */
+    double times;      /* its median of the last */
+    size_t over;       /* steps */
+    int64_t loss_step; /* where it peaks within 20 steps; -1: it stays below 1.3 medians */
+    double loss_times;
+};
+
+/* Of several alarms the first that the loss followed, else the first. */
+PLUMB_API void plumb_spike_find(const struct plumb_run *run, struct plumb_spike *spike);
 
 /* ---- before training starts ---------------------------------------------------------------- */
 

@@ -46,7 +46,8 @@ const struct command command_check = {
     .detail = "What checklists for migrations ask before training starts, from the\n"
               "configuration and the first recorded step: how many parameters are used and\n"
               "updated, whether the global batch is what its parts give, whether seed and\n"
-              "learning rate are known; of two runs also every setting that differs, whatever\n"
+              "learning rate are known, whether a gradient or update norm announces that the\n"
+              "loss will spike; of two runs also every setting that differs, whatever\n"
               "each framework calls it. Exit code 1 if there is a warning or an error.\n\n"
               "  plumb check runs/first\n"
               "  plumb check runs/reference runs/migrated --json\n",

@@ -198,6 +198,34 @@ static void compare_notes(struct plumb_check *check, struct plumb_run *a, struct
             }
 }
 
+/* ---- the curves ------------------------------------------------------------------------------------- */
+
+/* A loss that spikes is announced by the norm of the gradient or of the update. */
+static void check_spikes(struct plumb_check *check, const struct plumb_run *run,
+                         const char *side)
+{
+    struct plumb_spike spike;
+    plumb_spike_find(run, &spike);
+    if (!spike.alarms)
+        return;
+    char *what = plumb_arena_printf(&check->arena, "%s of %s", spike.series, side);
+    char *rose =
+        plumb_arena_printf(&check->arena, "rose %.2gx over its own last %zu steps at step %lld",
+                           spike.times, spike.over, (long long)spike.step);
+    char *why = spike.loss_step < 0
+                    ? plumb_arena_printf(&check->arena,
+                                         "the loss has not followed; go back to a checkpoint "
+                                         "before step %lld if it does",
+                                         (long long)spike.step)
+                    : plumb_arena_printf(&check->arena,
+                                         "the loss followed: %.2gx at step %lld; skip the "
+                                         "batches from step %lld on or lower the learning rate",
+                                         spike.loss_times, (long long)spike.loss_step,
+                                         (long long)spike.step);
+    check->failed |= !rose || !why;
+    add_row(check, PLUMB_CHECK_WARNING, what, rose ? rose : "", NULL, why);
+}
+
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
 enum plumb_status plumb_check_new(struct plumb_run *a, struct plumb_run *b,
@@ -210,9 +238,11 @@ enum plumb_status plumb_check_new(struct plumb_run *a, struct plumb_run *b,
     enum plumb_status status = check_parameters(check, a, b, err);
     check_batch(check, a, "A");
     check_given(check, a, "A");
+    check_spikes(check, a, "A");
     if (b) {
         check_batch(check, b, "B");
         check_given(check, b, "B");
+        check_spikes(check, b, "B");
         compare_batches(check, a, b);
         compare_notes(check, a, b);
         if (!status)

@@ -92,8 +92,24 @@ static void write_overlap(const struct plumb_overlap *overlap, struct plumb_buff
                             (unsigned long long)overlap->steps_only_b);
 }
 
+/* What announces that B's loss will spike, if A's does not. */
+static void write_spike(const struct plumb_run_diff *diff, struct plumb_buffer *to)
+{
+    struct plumb_spike a, b;
+    plumb_spike_find(diff->a, &a);
+    plumb_spike_find(diff->b, &b);
+    if (a.alarms || !b.alarms)
+        return;
+    plumb_buffer_printf(to, "\n%s of B rose %.2gx over its own last %zu steps at step %lld",
+                        b.series, b.times, b.over, (long long)b.step);
+    if (b.loss_step >= 0)
+        plumb_buffer_printf(to, "; the loss followed at step %lld", (long long)b.loss_step);
+    plumb_buffer_text(to, "\n");
+}
+
 static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
+    write_spike(diff, to);
     if (diff->victims)
         plumb_buffer_printf(to, "\n%llu more records differ as a consequence\n",
                             (unsigned long long)diff->victims);

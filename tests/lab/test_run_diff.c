@@ -313,6 +313,15 @@ static const struct {
     {"--optimizer momentum", "--optimizer momentum --sums blocks"},
 };
 
+/* Nothing announces a spike that does not come. */
+static int count_alarms(const struct answer *answer)
+{
+    struct plumb_spike a, b;
+    plumb_spike_find(answer->a, &a);
+    plumb_spike_find(answer->b, &b);
+    return (a.alarms > 0) + (b.alarms > 0);
+}
+
 static void try_healthy(size_t i, const char *net, int seed, int steps, int *asked, int *wrong)
 {
     char a[256], b[256], arguments[512];
@@ -327,6 +336,10 @@ static void try_healthy(size_t i, const char *net, int seed, int steps, int *ask
     record(b, arguments);
     ask(&answer, a, b);
     ++*asked;
+    if (count_alarms(&answer)) {
+        ++*wrong;
+        printf("spike   %s: a norm rises too far\n", arguments);
+    }
     if (plumb_run_diff_verdict(answer.diff) > PLUMB_ROUNDING) {
         const struct plumb_run_root *first = plumb_run_diff_root(answer.diff, 0);
         ++*wrong;

@@ -34,8 +34,10 @@ static const struct log_sample log_samples[] = {
     /* BigScience's Megatron-DeepSpeed (BLOOM), and ms-swift's times of day. */
     {"megatron-log",
      " iteration    31214/  115311 | consumed samples:     57431296 | consumed tokens: "
-     "117619294208 | elapsed time per iteration (s): 104.75 | learning rate: 5.900E-05 | global "
-     "batch size:  2048 | lm loss: 2.199000E+00 | grad norm: 0.242 | num zeros: 0.0 | number of "
+     "117619294208 | elapsed time per iteration (s): 104.75 | learning rate: 5.900E-05 | "
+     "global "
+     "batch size:  2048 | lm loss: 2.199000E+00 | grad norm: 0.242 | num zeros: 0.0 | number "
+     "of "
      "skipped iterations:   0 | number of nan iterations:   0 | samples per second: 19.551 | "
      "TFLOPs: 150.21 | elapsed time: 0:01:10 |\n",
      "consumed_samples 31214=57431296;consumed_tokens 31214=117619294208;"
@@ -52,14 +54,17 @@ static const struct log_sample log_samples[] = {
      * %dms, lr: %s, overflow cond: %s, loss_scale: %s, global_norm: %s%s", without data sinking
      * "loss:[%5.3f/%5.3f]"; then "  %4.1f%% %s %.5f samples/s/p  %s }". */
     {"mindformers-log",
-     "2026-08-01 10:00:01,123 - mindformers[mindformers/core/callback/callback.py:529] - INFO - "
+     "2026-08-01 10:00:01,123 - mindformers[mindformers/core/callback/callback.py:529] - INFO "
+     "- "
      "{ Epoch:[  1/  2], step:[    2/  100], loss: 10.500, per_step_time: 512ms, lr: 1e-05, "
      "overflow cond: False, loss_scale: 65536.0, global_norm: [1.25], "
      "train_throughput_per_npu: 171.176T\n"
-     "2026-08-01 10:00:01,124 - mindformers[mindformers/core/callback/callback.py:540] - INFO - "
+     "2026-08-01 10:00:01,124 - mindformers[mindformers/core/callback/callback.py:540] - INFO "
+     "- "
      "   1.0% |                                                  | 15.62500 samples/s/p  "
      "0:00:10 }\n"
-     "2026-08-01 10:01:01,123 - mindformers[mindformers/core/callback/callback.py:533] - INFO - "
+     "2026-08-01 10:01:01,123 - mindformers[mindformers/core/callback/callback.py:533] - INFO "
+     "- "
      "{ Epoch:[  2/  2], step:[    2/  100], loss:[9.500/9.900], per_step_time: 510ms, lr: "
      "2e-05, overflow cond: True, loss_scale: 32768.0, global_norm: [1.5], "
      "train_throughput_per_npu: 170.000T\n",
@@ -68,7 +73,8 @@ static const struct log_sample log_samples[] = {
      "train_throughput_per_npu 2=171.176 102=170;"},
     /* The same with print_separate_loss, of a network with experts: loss is all of it. */
     {"mindformers-log",
-     "2026-08-01 10:00:01,123 - mindformers[callback.py:529] - INFO - { Epoch:[  1/  1], step:[ "
+     "2026-08-01 10:00:01,123 - mindformers[callback.py:529] - INFO - { Epoch:[  1/  1], "
+     "step:[ "
      "   1/  100], loss: 10.625, lm_loss: 10.500, aux_loss: 0.125, per_step_time: 512ms, lr: "
      "1e-05, overflow cond: False, loss_scale: 1.0, global_norm: 1.25\n",
      "epoch 1=1;loss 1=10.625;lm_loss 1=10.5;aux_loss 1=0.125;step_ms 1=512;lr 1=1e-05;"

@@ -102,9 +102,9 @@ static void torn_and_odd_lines(void **state)
 static void last_lines_without_end(void **state)
 {
     (void)state;
-    static const char *const texts[] = {"step 1 loss 2.5\nstep 2 loss 2.25",
-                                        "step,loss\n1,2.5\n2,2.25",
-                                        "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.25}"};
+    static const char *const texts[] = {
+        "step 1 loss 2.5\nstep 2 loss 2.25", "step,loss\n1,2.5\n2,2.25",
+        "{\"step\":1,\"loss\":2.5}\n{\"step\":2,\"loss\":2.25}"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         scratch_text(&scratch, "endless", texts[i]);
         struct plumb_run *run = open_run("endless");
@@ -264,10 +264,13 @@ static void event_files(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind), cmocka_unit_test(torn_and_odd_lines),
+        cmocka_unit_test(every_kind),
+        cmocka_unit_test(torn_and_odd_lines),
         cmocka_unit_test(last_lines_without_end),
-        cmocka_unit_test(refreshed),  cmocka_unit_test(other_texts_are_no_logs),
-        cmocka_unit_test(checksum),   cmocka_unit_test(event_files),
+        cmocka_unit_test(refreshed),
+        cmocka_unit_test(other_texts_are_no_logs),
+        cmocka_unit_test(checksum),
+        cmocka_unit_test(event_files),
     };
     return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }

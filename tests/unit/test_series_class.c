@@ -50,8 +50,8 @@ struct trial {
 
 static double noise_at(const struct shape *shape, double size, size_t i, uint64_t *chance)
 {
-    const double grown = shape->growth > 0 ? fmin(1e-7 * pow(shape->growth, (double)i), size)
-                                           : size;
+    const double grown =
+        shape->growth > 0 ? fmin(1e-7 * pow(shape->growth, (double)i), size) : size;
     return grown * normal(chance);
 }
 
