@@ -107,6 +107,13 @@ static void find_errors(struct walk *walk)
                                                           pair->a, pair->b, walk->errors);
 }
 
+/* Ranks come one after the other, so that a later one may show it earlier. */
+void plumb_stage_count_differing(struct plumb_stage_count *stage, int64_t step)
+{
+    if (!stage->differing++ || step < stage->first)
+        stage->first = step;
+}
+
 /* Counts and errors of all rows; false: they are all the same. */
 static bool compare_rows(struct walk *walk)
 {
@@ -129,7 +136,7 @@ static bool compare_rows(struct walk *walk)
         if (error->same)
             continue;
         differ = true;
-        stage->differing++;
+        plumb_stage_count_differing(stage, walk->pair->step);
         blame->differing++;
     }
     return differ;

@@ -40,9 +40,12 @@ struct plumb_event {
 /* What was seen of one part of training. */
 struct plumb_stage_count {
     uint64_t rows, differing;
+    int64_t first;   /* step with a difference, if any */
     double worst;    /* relative error over allowance */
     uint64_t beyond; /* rows above their allowance */
 };
+
+void plumb_stage_count_differing(struct plumb_stage_count *stage, int64_t step);
 
 struct plumb_rank_state {
     int rank, rank_b; /* in A and in B: the same but for dumps of one rank each */

@@ -137,6 +137,16 @@ static enum plumb_verdict stage_verdict(const struct plumb_run_diff *diff,
     return diff->verdict <= PLUMB_ROUNDING || !count->beyond ? PLUMB_ROUNDING : diff->verdict;
 }
 
+static const char *describe_count(struct plumb_run_diff *diff,
+                                  const struct plumb_stage_count *count)
+{
+    const unsigned long long differing = count->differing, rows = count->rows;
+    if (!differing)
+        return plumb_arena_printf(&diff->arena, "none of %llu records differs", rows);
+    return plumb_arena_printf(&diff->arena, "%llu of %llu records differ, first at step %lld",
+                              differing, rows, (long long)count->first);
+}
+
 static bool describe_stage(struct plumb_run_diff *diff, enum plumb_stage stage)
 {
     struct plumb_run_stage *row = &diff->stages[stage];
@@ -149,9 +159,7 @@ static bool describe_stage(struct plumb_run_diff *diff, enum plumb_stage stage)
     if (count->rows) {
         row->known = true;
         row->verdict = stage_verdict(diff, stage);
-        row->detail = plumb_arena_printf(&diff->arena, "%llu of %llu records differ",
-                                         (unsigned long long)count->differing,
-                                         (unsigned long long)count->rows);
+        row->detail = describe_count(diff, count);
     } else if (series) {
         row->known = true;
         row->verdict = !series->differs ? PLUMB_IDENTICAL

@@ -38,7 +38,7 @@ static void report_of(const struct lone *lone, const struct plumb_step_side *sid
         lone->blame->rows++;
         lone->blame->differing++;
         stage->rows++;
-        stage->differing++;
+        plumb_stage_count_differing(stage, lone->step);
         stage->beyond++;
         if (!event)
             return;
