@@ -383,6 +383,7 @@ bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and 
 	@$(B)/venv/bin/python bench/capture.py
 	@$(B)/venv/bin/python bench/capture_mindspore.py
 	@$(B)/venv/bin/python bench/capture_rivals.py
+	@$(B)/venv/bin/python bench/dumps.py
 
 # ---- installation ---------------------------------------------------------------------
 

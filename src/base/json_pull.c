@@ -26,14 +26,58 @@ static char peek(const struct plumb_json_pull *pull)
     return pull->at < pull->size ? pull->bytes[pull->at] : '\0';
 }
 
+/* ---- eight bytes at a time: half of an indented file is spaces ------------------------------ */
+
+enum { WORD = 8 };
+static const uint64_t ones = 0x0101010101010101u, tops = 0x8080808080808080u;
+
+static uint64_t word_at(const char *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return word;
+}
+
+/* Which byte of the word, in the order of memory, is the first that is not zero. */
+static size_t first_byte(uint64_t word)
+{
+    const bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+    return (size_t)(little ? __builtin_ctzll(word) : __builtin_clzll(word)) / 8;
+}
+
+/* The top bits of the bytes that are `byte`; nothing carries from one byte to the next. */
+static uint64_t has_byte(uint64_t word, unsigned char byte)
+{
+    const uint64_t other = word ^ (ones * byte);
+    return ~(((other & ~tops) + ~tops) | other | ~tops);
+}
+
+static size_t skip_blanks(const char *bytes, size_t at, size_t size)
+{
+    while (at + WORD <= size) {
+        const uint64_t other = word_at(bytes + at) ^ (ones * ' ');
+        if (other)
+            return at + first_byte(other);
+        at += WORD;
+    }
+    while (at < size && bytes[at] == ' ')
+        at++;
+    return at;
+}
+
 static inline void skip_space(struct plumb_json_pull *pull)
 {
     const char *bytes = pull->bytes;
     const size_t size = pull->size;
     size_t at = pull->at;
-    while (at < size &&
-           (bytes[at] == ' ' || bytes[at] == '\n' || bytes[at] == '\r' || bytes[at] == '\t'))
-        at++;
+    while (at < size && (unsigned char)bytes[at] <= ' ') {
+        if (bytes[at] == ' ')
+            at = skip_blanks(bytes, at, size);
+        else if (bytes[at] == '\n' || bytes[at] == '\r' || bytes[at] == '\t')
+            at++;
+        else
+            break;
+    }
     pull->at = at;
 }
 
@@ -45,18 +89,30 @@ static bool in_object(const struct plumb_json_pull *pull)
 
 /* ---- scalars ---------------------------------------------------------------------------- */
 
-/* From after the opening quote to after the closing one. Keys are short: a plain loop beats a call. */
+/* The first quote or backslash from `at` on, or `end`. */
+static const char *find_special(const char *at, const char *end)
+{
+    while (end - at >= WORD) {
+        const uint64_t word = word_at(at);
+        const uint64_t found = has_byte(word, '"') | has_byte(word, '\\');
+        if (found)
+            return at + first_byte(found);
+        at += WORD;
+    }
+    while (at < end && *at != '"' && *at != '\\')
+        at++;
+    return at;
+}
+
+/* From after the opening quote to after the closing one. */
 static bool take_string(struct plumb_json_pull *pull)
 {
     const char *start = pull->bytes + pull->at, *end = pull->bytes + pull->size;
-    const char *at = start;
+    const char *at = find_special(start, end);
     pull->escaped = false;
-    while (at < end && *at != '"') {
-        if (*at == '\\') {
-            pull->escaped = true;
-            at++;
-        }
-        at++;
+    while (at < end && *at == '\\') {
+        pull->escaped = true;
+        at = end - at > 2 ? find_special(at + 2, end) : end;
     }
     if (at >= end) {
         pull->at = pull->size;
@@ -81,7 +137,11 @@ static bool take_word(struct plumb_json_pull *pull, const char *word)
 
 static bool is_number_character(char c)
 {
-    return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+    static const bool is_one[256] = {
+        ['0'] = true, ['1'] = true, ['2'] = true, ['3'] = true, ['4'] = true,
+        ['5'] = true, ['6'] = true, ['7'] = true, ['8'] = true, ['9'] = true,
+        ['-'] = true, ['+'] = true, ['.'] = true, ['e'] = true, ['E'] = true};
+    return is_one[(unsigned char)c];
 }
 
 static enum plumb_json_token take_number(struct plumb_json_pull *pull)
@@ -234,11 +294,6 @@ bool plumb_json_pull_is(const struct plumb_json_pull *pull, const char *text)
 struct plumb_json_key plumb_json_pull_key(const struct plumb_json_pull *pull)
 {
     return (struct plumb_json_key){pull->text, pull->length, pull->escaped};
-}
-
-bool plumb_json_key_is(const struct plumb_json_key *key, const char *text)
-{
-    return same_text(key->text, key->length, text);
 }
 
 static int hex_digit(char c)

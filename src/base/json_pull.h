@@ -10,6 +10,8 @@
 
 #include "base/buffer.h"
 
+#include <string.h>
+
 enum { PLUMB_JSON_PULL_DEPTH = 512 };
 
 enum plumb_json_token {
@@ -53,7 +55,11 @@ struct plumb_json_key {
     bool escaped;
 };
 struct plumb_json_key plumb_json_pull_key(const struct plumb_json_pull *pull);
-bool plumb_json_key_is(const struct plumb_json_key *key, const char *text);
+/* Inline, because the length of a constant is then known and most keys fail on theirs. */
+static inline bool plumb_json_key_is(const struct plumb_json_key *key, const char *text)
+{
+    return key->length == strlen(text) && memcmp(key->text, text, key->length) == 0;
+}
 void plumb_json_key_unescape(const struct plumb_json_key *key, struct plumb_buffer *to);
 /* The last key or text, appended without its escapes; wrong escapes and NUL become '?'. */
 void plumb_json_pull_unescape(const struct plumb_json_pull *pull, struct plumb_buffer *to);

@@ -9,7 +9,7 @@
 enum { MOST_COLLECTIVES = 64 << 20, NONE = -1 };
 
 /* One collective as one rank took part in it. */
-struct part {
+struct plumb_nan_part {
     uint64_t key; /* of group and sequence */
     int64_t step;
     uint64_t time;
@@ -18,12 +18,11 @@ struct part {
 };
 
 struct plumb_nan_clock {
-    struct part *parts; /* rank after rank, in the order of each */
-    size_t count, capacity;
+    struct plumb_nan_part *parts; /* rank after rank, in the order of each */
+    size_t count;
     int *ranks;    /* by index */
     size_t *first; /* part of each rank, and the end */
     size_t rank_count;
-    bool failed, too_many;
 };
 
 /* ---- reading ------------------------------------------------------------------------------------ */
@@ -37,48 +36,56 @@ static uint64_t key_of(const struct plumb_collective *collective)
     return hash ^ (hash >> 29);
 }
 
-static bool see(void *context, const struct plumb_rank_collective *row)
+bool plumb_nan_parts_add(struct plumb_nan_parts *parts, const struct plumb_rank_collective *row)
 {
-    struct plumb_nan_clock *clock = context;
-    if (clock->count == clock->capacity) {
-        const size_t capacity = clock->capacity ? 2 * clock->capacity : 1024;
-        clock->too_many = clock->count >= MOST_COLLECTIVES;
-        struct part *parts =
-            clock->too_many ? NULL : plumb_realloc_array(clock->parts, capacity, sizeof *parts);
-        clock->failed = !parts;
-        if (!parts)
+    if (parts->count == parts->capacity) {
+        const size_t capacity = parts->capacity ? 2 * parts->capacity : 256;
+        struct plumb_nan_part *items =
+            parts->count < MOST_COLLECTIVES
+                ? plumb_realloc_array(parts->items, capacity, sizeof *items)
+                : NULL;
+        parts->failed = !items;
+        if (!items)
             return false;
-        clock->parts = parts;
-        clock->capacity = capacity;
+        parts->items = items;
+        parts->capacity = capacity;
     }
-    clock->parts[clock->count++] = (struct part){
-        .key = key_of(&row->collective), .step = row->step, .rank = (int32_t)clock->rank_count};
+    parts->items[parts->count++] =
+        (struct plumb_nan_part){.key = key_of(&row->collective), .step = row->step};
     return true;
 }
 
-static enum plumb_status read_ranks(struct plumb_nan_clock *clock, struct plumb_run *run,
+void plumb_nan_parts_release(struct plumb_nan_parts *parts)
+{
+    plumb_free(parts->items);
+    *parts = (struct plumb_nan_parts){0};
+}
+
+static enum plumb_status join_ranks(struct plumb_nan_clock *clock, const struct plumb_run *run,
+                                    const struct plumb_nan_parts *parts,
                                     struct plumb_error *err)
 {
     const size_t count = plumb_run_rank_count(run);
+    size_t total = 0;
+    for (size_t i = 0; i < count; i++)
+        total += parts[i].count;
+    if (total > MOST_COLLECTIVES)
+        return plumb_fail(err, PLUMB_LIMIT, -1, "%s: more than %d collectives",
+                          plumb_run_path(run), MOST_COLLECTIVES);
     clock->ranks = plumb_alloc_array(count + 1, sizeof *clock->ranks);
     clock->first = plumb_alloc_array(count + 1, sizeof *clock->first);
-    if (!clock->ranks || !clock->first)
+    clock->parts = plumb_alloc_array(total + 1, sizeof *clock->parts);
+    if (!clock->ranks || !clock->first || !clock->parts)
         return plumb_fail_memory(err);
     for (size_t i = 0; i < count; i++) {
-        const struct plumb_run_query query = {.rank = plumb_run_rank(run, i)->rank};
-        clock->ranks[i] = query.rank;
+        clock->ranks[i] = plumb_run_rank(run, i)->rank;
         clock->first[i] = clock->count;
-        const enum plumb_status status =
-            plumb_run_visit_collectives(run, &query, see, clock, err);
-        if (status)
-            return status;
-        if (clock->too_many)
-            return plumb_fail(err, PLUMB_LIMIT, -1, "%s: more than %d collectives",
-                              plumb_run_path(run), MOST_COLLECTIVES);
-        if (clock->failed)
-            return plumb_fail_memory(err);
-        clock->rank_count++;
+        for (size_t k = 0; k < parts[i].count; k++) {
+            clock->parts[clock->count] = parts[i].items[k];
+            clock->parts[clock->count++].rank = (int32_t)i;
+        }
     }
+    clock->rank_count = count;
     clock->first[count] = clock->count;
     return PLUMB_OK;
 }
@@ -87,7 +94,8 @@ static enum plumb_status read_ranks(struct plumb_nan_clock *clock, struct plumb_
 
 static int by_key_and_rank(const void *x, const void *y)
 {
-    const struct part *a = *(struct part *const *)x, *b = *(struct part *const *)y;
+    const struct plumb_nan_part *a = *(struct plumb_nan_part *const *)x,
+                                *b = *(struct plumb_nan_part *const *)y;
     if (a->key != b->key)
         return a->key < b->key ? -1 : 1;
     if (a->rank != b->rank)
@@ -98,7 +106,8 @@ static int by_key_and_rank(const void *x, const void *y)
 /* Numbers the collectives; a rank that names one twice is alone in the second. */
 static bool number_collectives(struct plumb_nan_clock *clock, uint32_t *members)
 {
-    struct part **sorted = plumb_alloc_array(clock->count + 1, sizeof(struct part *));
+    struct plumb_nan_part **sorted =
+        plumb_alloc_array(clock->count + 1, sizeof(struct plumb_nan_part *));
     uint32_t id = 0;
     if (!sorted)
         return false;
@@ -217,11 +226,13 @@ static bool run_clock(struct plumb_nan_clock *clock)
     return whole;
 }
 
-enum plumb_status plumb_nan_clock_new(struct plumb_run *run, struct plumb_nan_clock **out,
-                                      struct plumb_error *err)
+enum plumb_status plumb_nan_clock_new(const struct plumb_run *run,
+                                      const struct plumb_nan_parts *parts,
+                                      struct plumb_nan_clock **out, struct plumb_error *err)
 {
     struct plumb_nan_clock *clock = plumb_alloc_array(1, sizeof *clock);
-    enum plumb_status status = clock ? read_ranks(clock, run, err) : plumb_fail_memory(err);
+    enum plumb_status status =
+        clock ? join_ranks(clock, run, parts, err) : plumb_fail_memory(err);
     if (!status && !run_clock(clock))
         status = plumb_fail_memory(err);
     if (status)

@@ -15,8 +15,10 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "base/threads.h"
 #include "diagnose/nan_clock.h"
 #include "model/dtype.h"
+#include "run/run_share.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -45,7 +47,8 @@ struct call {
 };
 
 struct search {
-    struct plumb_nan *nan;
+    struct plumb_arena *arena;
+    struct plumb_nan_parts parts;
     int rank;
     struct moment moment;
     struct moment origin_moment, full_moment;
@@ -88,15 +91,17 @@ static bool is_full(const struct plumb_tensor_record *record)
            record->stats.max == plumb_dtype_max(record->dtype);
 }
 
+/* Names are copied only as long as the chain has room: after the first, all may be bad. */
 static struct plumb_nan_place
 place_of(struct search *search, const struct plumb_tensor_record *record, const char *kind)
 {
-    struct plumb_arena *arena = &search->nan->arena;
+    if (search->found && search->chain_count == PLUMB_NAN_CHAIN)
+        return (struct plumb_nan_place){.kind = kind};
     const struct plumb_nan_place place = {
         .rank = record->rank,
         .step = record->step,
-        .op = plumb_arena_text(arena, record->label, strlen(record->label)),
-        .slot = plumb_arena_text(arena, record->slot, strlen(record->slot)),
+        .op = plumb_arena_text(search->arena, record->label, strlen(record->label)),
+        .slot = plumb_arena_text(search->arena, record->slot, strlen(record->slot)),
         .phase = record->phase,
         .dtype = record->dtype,
         .element = record->element,
@@ -398,31 +403,89 @@ static bool look_at_losses(struct plumb_nan *nan, const struct plumb_run *run)
     return true;
 }
 
-static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan,
+/* ---- all ranks --------------------------------------------------------------------------------- */
+
+struct searching {
+    struct plumb_run *run;
+    struct search *searches; /* one a rank */
+};
+
+static bool see_collective(void *context, const struct plumb_rank_collective *collective)
+{
+    struct search *search = context;
+    return plumb_nan_parts_add(&search->parts, collective);
+}
+
+static enum plumb_status search_rank(void *context, size_t task, int worker,
+                                     struct plumb_error *err)
+{
+    const struct searching *searching = context;
+    struct search *search = &searching->searches[task];
+    const struct plumb_run_query query = {.rank = search->rank};
+    const struct plumb_run_visitor visitor = {see, see_collective, search};
+    (void)worker;
+    look_for_scale(search, searching->run);
+    const enum plumb_status status =
+        plumb_run_visit_both(searching->run, &query, &visitor, err);
+    finish(search);
+    return !status && (search->failed || search->parts.failed) ? plumb_fail_memory(err)
+                                                               : status;
+}
+
+static enum plumb_status search_ranks(struct searching *searching, struct plumb_nan *nan,
+                                      struct plumb_error *err)
+{
+    const size_t count = plumb_run_rank_count(searching->run);
+    const struct plumb_job job = {
+        .task_count = count,
+        .run = search_rank,
+        .context = searching,
+        .threads = plumb_run_may_share(searching->run) ? plumb_thread_count(0) : 1};
+    searching->searches = plumb_alloc_array(count + 1, sizeof *searching->searches);
+    nan->arenas = plumb_alloc_array(count + 1, sizeof *nan->arenas);
+    if (!searching->searches || !nan->arenas)
+        return plumb_fail_memory(err);
+    nan->arena_count = count;
+    for (size_t i = 0; i < count; i++) {
+        searching->searches[i].arena = &nan->arenas[i];
+        searching->searches[i].rank = plumb_run_rank(searching->run, i)->rank;
+    }
+    return plumb_job_run(&job, err);
+}
+
+/* What the ranks found, by the clock of their collectives. */
+static enum plumb_status join_ranks(struct searching *searching, struct plumb_nan *nan,
                                     struct plumb_error *err)
 {
-    struct search *search = plumb_alloc_array(1, sizeof *search);
-    struct ranks ranks = {.candidates = plumb_alloc_array(plumb_run_rank_count(run) + 1,
-                                                          sizeof *ranks.candidates)};
-    enum plumb_status status = search && ranks.candidates
-                                   ? plumb_nan_clock_new(run, &ranks.clock, err)
-                                   : plumb_fail_memory(err);
-    for (size_t i = 0; i < plumb_run_rank_count(run) && !status; i++) {
-        const struct plumb_run_query query = {.rank = plumb_run_rank(run, i)->rank};
-        *search = (struct search){.nan = nan, .rank = query.rank};
-        look_for_scale(search, run);
-        status = plumb_run_visit_records(run, &query, see, search, err);
-        finish(search);
-        if (!status && search->failed)
-            status = plumb_fail_memory(err);
-        if (!status)
-            keep(nan, search, &ranks);
-    }
+    const size_t count = plumb_run_rank_count(searching->run);
+    struct ranks ranks = {.candidates = plumb_alloc_array(count + 1, sizeof *ranks.candidates)};
+    struct plumb_nan_parts *parts = plumb_alloc_array(count + 1, sizeof *parts);
+    for (size_t i = 0; parts && i < count; i++)
+        parts[i] = searching->searches[i].parts;
+    const enum plumb_status status =
+        parts && ranks.candidates
+            ? plumb_nan_clock_new(searching->run, parts, &ranks.clock, err)
+            : plumb_fail_memory(err);
+    for (size_t i = 0; i < count && !status; i++)
+        keep(nan, &searching->searches[i], &ranks);
     if (!status)
         join_chains(nan, &ranks);
     plumb_nan_clock_free(ranks.clock);
+    plumb_free(parts);
     plumb_free(ranks.candidates);
-    plumb_free(search);
+    return status;
+}
+
+static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan,
+                                    struct plumb_error *err)
+{
+    struct searching searching = {.run = run};
+    enum plumb_status status = search_ranks(&searching, nan, err);
+    if (!status)
+        status = join_ranks(&searching, nan, err);
+    for (size_t i = 0; searching.searches && i < plumb_run_rank_count(run); i++)
+        plumb_nan_parts_release(&searching.searches[i].parts);
+    plumb_free(searching.searches);
     if (!status && (!look_at_losses(nan, run) ||
                     (nan->found && !plumb_nan_explain(nan, plumb_run_path(run)))))
         status = plumb_fail_memory(err);
@@ -461,6 +524,9 @@ void plumb_nan_free(struct plumb_nan *nan)
 {
     if (!nan)
         return;
+    for (size_t i = 0; i < nan->arena_count; i++)
+        plumb_arena_release(&nan->arenas[i]);
+    plumb_free(nan->arenas);
     plumb_arena_release(&nan->arena);
     plumb_free(nan);
 }

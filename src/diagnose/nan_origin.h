@@ -9,6 +9,8 @@ enum { PLUMB_NAN_CHAIN = 64 };
 
 struct plumb_nan {
     struct plumb_arena arena;
+    struct plumb_arena *arenas; /* of each rank, which is searched on a thread of its own */
+    size_t arena_count;
     bool found;
     struct plumb_nan_place origin;
     bool came_in; /* the origin is an input that nothing recorded had produced */

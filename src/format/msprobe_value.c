@@ -139,15 +139,26 @@ static bool read_text_member(struct plumb_msprobe_op *op, struct members *member
     return true;
 }
 
+/* STATISTICS if the key names none of them. */
+static enum statistic statistic_of(const struct plumb_json_key *key)
+{
+    if (plumb_json_key_is(key, "Max"))
+        return MAX;
+    if (plumb_json_key_is(key, "Min"))
+        return MIN;
+    if (plumb_json_key_is(key, "Mean"))
+        return MEAN;
+    return plumb_json_key_is(key, "Norm") ? NORM : STATISTICS;
+}
+
 static bool read_member(struct plumb_msprobe_op *op, struct plumb_json_pull *pull,
                         struct members *members)
 {
-    static const char *const names[STATISTICS] = {"Max", "Min", "Mean", "Norm"};
     const struct plumb_json_key key = plumb_json_pull_key(pull);
     const enum plumb_json_token token = plumb_json_pull_next(pull);
-    for (int i = 0; i < STATISTICS; i++)
-        if (plumb_json_key_is(&key, names[i]))
-            return read_statistic(members, pull, token, (enum statistic)i, op->count_only);
+    const enum statistic statistic = statistic_of(&key);
+    if (statistic != STATISTICS)
+        return read_statistic(members, pull, token, statistic, op->count_only);
     if (plumb_json_key_is(&key, "shape")) {
         members->has_shape =
             read_integers(pull, token, members->shape, PLUMB_MAX_RANK, &members->dims);

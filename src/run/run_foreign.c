@@ -202,6 +202,17 @@ visit_collectives(struct plumb_run *run, const struct plumb_run_query *query,
     return visit_parts(run, &visiting, err);
 }
 
+static enum plumb_status visit_both(struct plumb_run *run, const struct plumb_run_query *query,
+                                    const struct plumb_run_visitor *visitor,
+                                    struct plumb_error *err)
+{
+    struct visiting visiting = {.query = query,
+                                .record = visitor->record,
+                                .collective = visitor->collective,
+                                .context = visitor->context};
+    return visit_parts(run, &visiting, err);
+}
+
 static enum plumb_status open_values(const struct plumb_run *run, int rank, int64_t step,
                                      struct plumb_file **file, struct plumb_error *err)
 {
@@ -220,5 +231,6 @@ const struct plumb_run_source plumb_run_source_foreign = {
     .refresh = refresh,
     .visit_records = visit_records,
     .visit_collectives = visit_collectives,
+    .visit_both = visit_both,
     .open_values = open_values,
 };

@@ -8,6 +8,7 @@
 #define PLUMB_RUN_RUN_SOURCE_H
 
 #include "format/format.h"
+#include "run/run_share.h"
 
 struct plumb_run_source {
     /* How sure it is that `path` is of its kind. */
@@ -42,6 +43,10 @@ struct plumb_run_source {
                                       bool (*visit)(void *context, int64_t step,
                                                     int64_t time_ns, const char *what),
                                       void *context, struct plumb_error *err);
+    /* Both in one reading, from several threads at once; NULL: that cannot be. */
+    enum plumb_status (*visit_both)(struct plumb_run *run, const struct plumb_run_query *query,
+                                    const struct plumb_run_visitor *visitor,
+                                    struct plumb_error *err);
     enum plumb_status (*open_values)(const struct plumb_run *run, int rank, int64_t step,
                                      struct plumb_file **file, struct plumb_error *err);
 };

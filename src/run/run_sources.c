@@ -195,6 +195,25 @@ enum plumb_status plumb_run_visit_flight(struct plumb_run *run, int rank,
     return run->source->visit_flight(run, rank, visit, context, err);
 }
 
+bool plumb_run_may_share(const struct plumb_run *run)
+{
+    return run->source->visit_both != NULL;
+}
+
+enum plumb_status plumb_run_visit_both(struct plumb_run *run,
+                                       const struct plumb_run_query *query,
+                                       const struct plumb_run_visitor *visitor,
+                                       struct plumb_error *err)
+{
+    if (run->source->visit_both)
+        return run->source->visit_both(run, query, visitor, err);
+    const enum plumb_status status =
+        run->source->visit_collectives(run, query, visitor->collective, visitor->context, err);
+    return status
+               ? status
+               : run->source->visit_records(run, query, visitor->record, visitor->context, err);
+}
+
 enum plumb_status plumb_run_open_values(const struct plumb_run *run, int rank, int64_t step,
                                         struct plumb_file **file, struct plumb_error *err)
 {

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 
@@ -129,12 +130,39 @@ static void values(void **state)
     assert_true(numbers[4] == 0 && signbit(numbers[4]));
 }
 
+/* Words of eight bytes are looked at together: a quote, a backslash or the end may be anywhere. */
+static void every_length(void **state)
+{
+    (void)state;
+    enum { MOST = 40 };
+    for (size_t length = 0; length < MOST; length++) {
+        for (size_t escape = 0; escape + 1 < length || escape == 0; escape++) {
+            char text[5 * MOST], plain[MOST + 1];
+            const bool escaped = length > 1;
+            memset(plain, 'a', length);
+            if (escaped)
+                memcpy(plain + escape, escape % 2 ? "\\\"" : "\\\\", 2);
+            plain[length] = '\0';
+            const int size = snprintf(text, sizeof text, "%*s[%*s\"%s\"%*s]", (int)length, "",
+                                      (int)(escape % 17), "", plain, (int)length, "\n");
+            struct plumb_json_pull pull = plumb_json_pull_of(text, (size_t)size);
+            assert_int_equal(plumb_json_pull_next(&pull), PLUMB_JSON_OPEN_ARRAY);
+            assert_int_equal(plumb_json_pull_next(&pull), PLUMB_JSON_TEXT);
+            assert_int_equal(pull.length, length);
+            assert_memory_equal(pull.text, plain, length);
+            assert_int_equal(pull.escaped, escaped);
+            assert_int_equal(plumb_json_pull_next(&pull), PLUMB_JSON_CLOSE_ARRAY);
+            assert_int_equal(plumb_json_pull_next(&pull), PLUMB_JSON_TOKEN_END);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tokens),           cmocka_unit_test(every_cut_ends_broken),
         cmocka_unit_test(depth_is_limited), cmocka_unit_test(skipping),
-        cmocka_unit_test(values),
+        cmocka_unit_test(values),           cmocka_unit_test(every_length),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,6 @@
-"""A training step of a small GPT under msprobe, dumped by msprobe itself. A child of msprobe.py.
+"""A training step of a small GPT under msprobe, dumped by msprobe itself. A child of dumps.py.
 
-  msprobe_dump.py OUT tensor|statistics|md5 healthy|sick
+  msprobe_training.py OUT tensor|statistics|md5 healthy|sick
 
 Sick: the third GELU is 0.2 % too large in the first token, underneath the API as with a bad kernel. The big
 net gives 2.1 GiB in 773 files as tensors.
