@@ -3,6 +3,10 @@
 Every collective passes torch's dispatcher as an operator of the namespace c10d. A kernel of ours stands before
 the real one, takes the time, counts the operation within its group, and hands on. Operations are
 counted from the start of the process, so that the n-th of a group is the same on every rank.
+
+A result is there when somebody has waited for it: `Work.wait` is where it is recorded, whether the program calls that or a
+function of torch.distributed does. The reducer of DistributedDataParallel waits in C++; its results are there when
+the backward pass is over.
 """
 import sys
 import threading
@@ -25,7 +29,20 @@ KEYS = ("AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1")
 # What waits for the result unless asked not to.
 FUNCTIONS = ("all_reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor",
              "reduce", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier", "all_gather_object",
-             "broadcast_object_list", "gather_object")
+             "broadcast_object_list", "gather_object", "_broadcast_coalesced")
+MOST_PENDING = 1024
+
+
+class Pending:
+    """A collective whose result nobody has waited for yet."""
+
+    def __init__(self, name, group, sequence, tensors, began):
+        self.name, self.group, self.sequence, self.began = name, group, sequence, began
+        self.bytes = bytes_of(tensors)
+        self.results = tensors
+        self.call = None  # its number in the step, if its tensors are recorded
+        self.called = 0
+        self.work = None
 
 
 class Collectives:
@@ -33,7 +50,9 @@ class Collectives:
         self.watch = watch
         self.session = watch.session
         self.counts = {}  # group -> operations so far
-        self.local = threading.local()  # .rows: those of the function that is being waited for
+        self.calls = {}  # (group, name) -> operations in this step
+        self.pending = {}  # id of a Work -> Pending, in the order they were issued
+        self.local = threading.local()  # .issued: collectives of the function that is being waited for
         self.lock = threading.Lock()
 
     def install(self):
@@ -47,57 +66,122 @@ class Collectives:
             if packet is not None:
                 for key in KEYS:
                     library.impl(operator, self._kernel(packet.default, name), key, with_keyset=True)
+        self.session.replace(torch._C._distributed_c10d.Work, "wait", self._wait)
         for module in (distributed, sys.modules["torch.distributed.distributed_c10d"]):
             for function in FUNCTIONS:
                 if hasattr(module, function):
                     self.session.replace(module, function, self._waiting)
+
+    # -- issued ---------------------------------------------------------------------------------------
 
     def _kernel(self, overload, name):
         kinds = [str(argument.type) for argument in overload._schema.arguments]
         group_at = next(i for i, kind in enumerate(kinds) if "ProcessGroup" in kind)
 
         def kernel(keys, *arguments, **keywords):
-            began = now()
+            pending = self.begins(name, arguments, group_at)
             result = overload.redispatch(keys & torch._C._after_autograd_keyset, *arguments, **keywords)
-            self.happened(name, arguments, group_at, began)
+            if pending is not None:
+                self.issued(pending, result)
             return result
 
         return kernel
 
     @guarded
-    def happened(self, name, arguments, group_at, began):
+    def begins(self, name, arguments, group_at):
         group = group_name(arguments[group_at])
         with self.lock:
             sequence = self.counts.get(group, 0)
             self.counts[group] = sequence + 1
-        row = (group, name, sequence, bytes_of(arguments[0]), began)
-        rows = getattr(self.local, "rows", None)
-        if rows is not None:
-            rows.append(row)
-        else:
-            self.session.later("collective", *row, now())
+        pending = Pending(name, group, sequence, arguments[0], now())
+        recorder = self.session.recorder
+        if recorder is not None and recorder.wants_tensors() and name != "barrier":
+            key = (group, name)
+            pending.call = self.calls[key] = self.calls.get(key, -1) + 1
+            pending.called = _plumb.stack_now()
+            self.record(pending, "input", arguments[1] if group_at > 1 else arguments[0])
+        return pending
+
+    @guarded
+    def issued(self, pending, result):
+        boxed = result[-1] if isinstance(result, (tuple, list)) else result
+        pending.work = torch._C._distributed_c10d.Work.unbox(boxed)
+        with self.lock:
+            self.pending[id(pending.work)] = pending
+        issued = getattr(self.local, "issued", None)
+        if issued is not None:
+            issued.append(pending)
+        if len(self.pending) > MOST_PENDING:
+            self.settle(at_last=True)
+
+    # -- waited for -----------------------------------------------------------------------------------
+
+    def _wait(self, original):
+        def wait(work, *arguments, **keywords):
+            pending = self.pending.get(id(work))
+            if pending is None or self.session.over:
+                return original(work, *arguments, **keywords)
+            began = now()
+            result = original(work, *arguments, **keywords)
+            self.waited(pending, began)
+            return result
+
+        return wait
+
+    @guarded
+    def waited(self, pending, began):
+        self.finished(pending)
+        if getattr(self.local, "issued", None) is None and not self.watch.is_in_backward():
+            self.session.phase("communication", began, now())
+
+    def finished(self, pending, has_result=True):
+        with self.lock:
+            if self.pending.pop(id(pending.work), None) is None:
+                return  # waited for in two threads
+        self.session.later("collective", pending.group, pending.name, pending.sequence, pending.bytes, pending.began,
+                           now())
+        if self.session.recorder is not None and pending.call is not None and has_result:
+            self.record(pending, "output", pending.results)
+
+    @guarded
+    def settle(self, at_last=False):
+        """What C++ waited for, or nobody: recorded if it has come to its end. At last also the rest, without a result."""
+        for pending in list(self.pending.values()):
+            done = pending.work.is_completed()
+            if done or at_last:
+                self.finished(pending, done)
+
+    def record(self, pending, slot, tensors):
+        recorder = self.session.recorder
+        recorder.enter(_plumb.COLLECTIVE, pending.group, pending.name, pending.call)
+        recorder.called_at(pending.called)
+        for number, tensor in enumerate(flat(tensors)):
+            recorder.tensor(f"{slot}{number}", tensor)
+        recorder.leave()
+
+    # -- functions that wait ----------------------------------------------------------------------------
 
     def _waiting(self, original):
         def function(*arguments, **keywords):
-            if self.session.over or getattr(self.local, "rows", None) is not None:
+            if self.session.over or getattr(self.local, "issued", None) is not None:
                 return original(*arguments, **keywords)
-            self.local.rows = []
+            self.local.issued = []
             began = now()
             try:
                 return original(*arguments, **keywords)
             finally:
-                self.waited(began)
+                self.returned(began)
 
         return function
 
     @guarded
-    def waited(self, began):
-        rows, self.local.rows = self.local.rows, None
-        end = now()
-        for row in rows:
-            self.session.later("collective", *row, end)
-        if rows and not self.watch.is_in_backward():
-            self.session.phase("communication", began, end)
+    def returned(self, began):
+        issued, self.local.issued = self.local.issued, None
+        if issued and not self.watch.is_in_backward():
+            self.session.phase("communication", began, now())
+
+    def step_begins(self):
+        self.calls.clear()
 
 
 def group_name(boxed):
@@ -110,8 +194,13 @@ def group_name(boxed):
 
 
 def bytes_of(value):
+    return sum(tensor.numel() * tensor.element_size() for tensor in flat(value))
+
+
+def flat(value):
+    """The tensors of an argument, which may be a list of lists."""
     if isinstance(value, torch.Tensor):
-        return value.numel() * value.element_size()
-    if isinstance(value, (list, tuple)):
-        return sum(map(bytes_of, value))
-    return 0
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from flat(item)

@@ -13,6 +13,7 @@ from torch.utils import _python_dispatch
 
 from . import _plumb, torch_reference
 from .capture import guarded
+from .torch_collectives import NAMES
 from .torch_device import FORCED
 from .torch_ops_device import DeviceMode
 
@@ -46,6 +47,8 @@ def describe(name, schema):
         flags |= VIEW
     if name.startswith(COLLECTIVES):
         flags |= COLLECTIVE
+    if base in NAMES and space == "c10d":
+        flags |= SILENT  # recorded when its result is there
     if space == "aten" and base in EMPTIES:
         flags |= EMPTY
     if space == "aten" and base in COPIES:

@@ -40,6 +40,7 @@ class Watch:
         self.device = DeviceNumbers(session)
         self.updates = Updates(session, names, self.device)
         self.loaders = torch_setup.DataLoaders(self)
+        self.collectives = Collectives(self)
         self.memory = None
         self.forward_began = 0
         self.hooked_roots = set()
@@ -55,7 +56,7 @@ class Watch:
         session.replace(torch.autograd, "backward", self._backward)
         self.scales.install()
         self.loaders.install()
-        Collectives(self).install()
+        self.collectives.install()
         session.listen(self)
 
     def _init(self, original):
@@ -98,9 +99,11 @@ class Watch:
 
     def step_begins(self, session):
         self.step_began = now()
+        self.collectives.step_begins()
 
     def step_ends(self, session):
         recorder, step = session.recorder, session.step
+        self.collectives.settle()
         self.device.send()
         time = now()
         seconds = (time - self.step_began) / 1e9
@@ -114,6 +117,7 @@ class Watch:
         self.skipped = False
 
     def closing(self, session):
+        self.collectives.settle(at_last=True)
         self.device.receive(wait=True)
 
     def _resident(self):
@@ -169,6 +173,7 @@ class Watch:
     def after_backward(self, began):
         if began is not None and self.session.recorder:
             self.session.phase("backward", began, now())
+            self.collectives.settle()
 
     def is_in_backward(self):
         return getattr(self.depth, "inside", False)
