@@ -68,6 +68,12 @@ class Session:
         """The hooks of a session that is over are taken away."""
         self._undo.append(action)
 
+    @staticmethod
+    def on_next(action):
+        """Hooks that must not change while the framework walks through them, as it may at the end of a session: they stay,
+        do nothing, and are taken away when another session begins."""
+        _left_over.append(action)
+
     def _tell(self, event):
         for listener in self._listeners:
             self._call(listener, event)
@@ -109,8 +115,11 @@ class Session:
             try:
                 self._open()
             except Exception as error:  # a bad path, a full disk, a bug: the training goes on
-                self.over = True
-                self.say(f"nothing is recorded: {error}")
+                if self.recorder:
+                    self.fail(error)
+                else:
+                    self.say(f"nothing is recorded: {error}")
+                    self.close()
                 return False
         return not self.over
 
@@ -118,11 +127,7 @@ class Session:
         wish = self.options
         found = self.rank_from_framework and self.rank_from_framework()
         self.rank, self.world_size = found or ranks.from_environment()
-        self.directory = self._free_directory(wish.out or options_module.default_directory())
-        self.recorder = _plumb.Recorder(
-            self.directory, self.rank, self.world_size, framework=self.framework,
-            command_line=configuration.command_line(), level=wish.level,
-            save=wish.save, steps=wish.steps, ranks=wish.ranks)
+        self.recorder = self._make_recorder(wish.out or options_module.default_directory())
         atexit.register(self.close)
         _watch_for_exceptions(self)
         self.config("capture.ops", wish.ops)
@@ -137,14 +142,23 @@ class Session:
         self._tell("opened")
         self._tell("step_begins")
 
-    def _free_directory(self, wanted):
-        """A second training in the same job gets a directory of its own beside the first."""
-        path = os.path.abspath(wanted)
-        for number in range(2, 1000):
-            if not os.path.exists(os.path.join(path, f"rank{self.rank:04d}", "records.plumb")):
-                break
-            path = f"{os.path.abspath(wanted)}-{number}"
-        return path
+    def _make_recorder(self, wanted):
+        """A second training in the same job gets a directory of its own beside the first. Several may begin at once."""
+        wish, wanted = self.options, os.path.abspath(wanted)
+        for number in range(1, 1000):
+            self.directory = wanted if number == 1 else f"{wanted}-{number}"
+            records = os.path.join(self.directory, f"rank{self.rank:04d}", "records.plumb")
+            if os.path.exists(records):
+                continue
+            try:
+                return _plumb.Recorder(
+                    self.directory, self.rank, self.world_size, framework=self.framework,
+                    command_line=configuration.command_line(), level=wish.level,
+                    save=wish.save, steps=wish.steps, ranks=wish.ranks)
+            except OSError:
+                if not os.path.exists(records):
+                    raise
+        raise OSError(f"{wanted}: holds a thousand runs already")
 
     def close(self, how=None):
         with self._lock:
@@ -271,6 +285,7 @@ def _watch_for_exceptions(session):
 # -- the one session of this process, and the functions users call -----------------------------------
 
 _session = None
+_left_over = []  # actions of sessions that are over
 _attached = {}  # framework -> adapter
 
 
@@ -282,6 +297,8 @@ def start(wish):
     """Makes the process's session; there is one."""
     global _session
     if _session is None or (_session.over and _session.recorder is None):
+        while _left_over:
+            _left_over.pop()()
         _session = Session(wish)
         _attached.clear()
     return _session

@@ -6,7 +6,8 @@ PAIRS = (
     ("RANK_ID", "RANK_SIZE"),  # mindspore on Ascend
     ("MS_NODE_ID", "MS_WORKER_NUM"),  # msrun
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
-    ("PMI_RANK", "PMI_SIZE"),
+    ("PMI_RANK", "PMI_SIZE"),  # MPICH, Intel MPI
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_NTASKS"),
 )
 

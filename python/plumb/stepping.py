@@ -4,9 +4,11 @@
 class Stepping:
     """A step is over when every optimizer that takes part has stepped."""
 
-    def __init__(self, session, optimizers):
+    def __init__(self, session, optimizers, takes_part=lambda optimizer: True):
         self.session = session
         self.optimizers = optimizers  # all that the program has made
+        self.takes_part = takes_part  # has an optimizer anything to do at all?
+        self.updates = 0  # so far
         self.stepped = []  # ids of those that have stepped in this step
         self.left_out = set()  # ids of those that turned out not to step every time
 
@@ -17,9 +19,10 @@ class Stepping:
             self._end()
 
     def ends(self, optimizer):
+        self.updates += 1
         self.stepped.append(id(optimizer))
-        missing = [other for other in self.optimizers
-                   if id(other) not in self.stepped and id(other) not in self.left_out]
+        missing = [other for other in self.optimizers if id(other) not in self.stepped
+                   and id(other) not in self.left_out and self.takes_part(other)]
         if id(optimizer) not in self.left_out and not missing:
             self._end()
 

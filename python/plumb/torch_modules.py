@@ -31,8 +31,8 @@ class Modules:
         if self.with_values:
             session.on_close(module.register_module_forward_pre_hook(self.enters).remove)
             session.on_close(module.register_module_forward_hook(self.leaves, always_call=True).remove)
-            session.on_close(optimizer_module.register_optimizer_step_pre_hook(self.before_update).remove)
-            session.on_close(optimizer_module.register_optimizer_step_post_hook(self.after_update).remove)
+            session.on_next(optimizer_module.register_optimizer_step_pre_hook(self.before_update).remove)
+            session.on_next(optimizer_module.register_optimizer_step_post_hook(self.after_update).remove)
         session.replace(torch.autograd, "backward", self._backward)
         session.listen(self)
 

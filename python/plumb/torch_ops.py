@@ -139,11 +139,10 @@ class Operators:
 
     def install(self):
         # Hooks of optimizers stay: they must not change while torch walks through them.
-        keep = self.session.on_close
-        keep(torch_optimizer.register_optimizer_step_pre_hook(self.before_update).remove)
-        keep(torch_optimizer.register_optimizer_step_post_hook(self.after_update).remove)
+        self.session.on_next(torch_optimizer.register_optimizer_step_pre_hook(self.before_update).remove)
+        self.session.on_next(torch_optimizer.register_optimizer_step_post_hook(self.after_update).remove)
         self.first = torch_module.register_module_forward_pre_hook(self.forward_begins)
-        keep(self.first.remove)
+        self.session.on_close(self.first.remove)
         self.session.listen(self)
 
     # -- told by the session ----------------------------------------------------------------------

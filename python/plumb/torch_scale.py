@@ -35,9 +35,9 @@ class Scales:
 
     def _step(self, original):
         def step(this, optimizer, *arguments, **keywords):
-            before = self.watch.updates_seen
+            before = self.watch.stepping.updates
             result = original(this, optimizer, *arguments, **keywords)
-            if this.is_enabled() and self.watch.updates_seen == before:
+            if this.is_enabled() and self.watch.stepping.updates == before:
                 self.watch.skipped_update(getattr(optimizer, "optimizer", optimizer))
             return result
 

@@ -12,6 +12,7 @@ import torch.optim.optimizer as optimizer_module
 
 from . import _plumb, torch_setup
 from .capture import guarded
+from .stepping import Stepping
 from .torch_collectives import Collectives
 from .torch_device import DeviceNumbers
 from .torch_scale import Scales
@@ -26,13 +27,11 @@ class Watch:
         self.session = session
         self.names = names
         self.optimizers = weakref.WeakSet()
-        self.stepped = []  # ids of those that have stepped in this step
-        self.left_out = set()  # ids of those that turned out not to step every time
+        self.stepping = Stepping(session, self.optimizers, has_gradients)
         self.loss = None  # sum of what backward started from since the last optimizer step
         self.backwards = 0
         self.samples = 0
         self.skipped = False
-        self.updates_seen = 0
         self.depth = threading.local()
         self.optimizer_began = 0  # when the update that is going on began, else 0
         self.step_began = now()
@@ -50,8 +49,8 @@ class Watch:
 
     def install(self):
         session = self.session
-        session.on_close(optimizer_module.register_optimizer_step_pre_hook(self.before_update).remove)
-        session.on_close(optimizer_module.register_optimizer_step_post_hook(self.after_update).remove)
+        session.on_next(optimizer_module.register_optimizer_step_pre_hook(self.before_update).remove)
+        session.on_next(optimizer_module.register_optimizer_step_post_hook(self.after_update).remove)
         session.replace(optimizer_module.Optimizer, "__init__", self._init)
         session.replace(torch.autograd, "backward", self._backward)
         self.scales.install()
@@ -188,8 +187,7 @@ class Watch:
         self.optimizers.add(optimizer)
         if not self.described:
             self.describe()
-        if id(optimizer) in self.stepped:
-            self._nobody_else_steps()
+        self.stepping.begins(optimizer)
         self.optimizer_began = now()
         suffix = self._suffix(optimizer)
         self._record_loss(suffix)
@@ -210,7 +208,7 @@ class Watch:
         if self.scales.was_skipped_inside(optimizer):
             self.skipped = True
         self.updates.after(optimizer)
-        self.stepped_now(optimizer)
+        self.stepping.ends(optimizer)
 
     @guarded
     def skipped_update(self, optimizer):
@@ -220,11 +218,10 @@ class Watch:
         self.optimizers.add(optimizer)
         if not self.described:
             self.describe()
-        if id(optimizer) in self.stepped:
-            self._nobody_else_steps()
+        self.stepping.begins(optimizer)
         self.skipped = True
         self._record_loss(self._suffix(optimizer))
-        self.stepped_now(optimizer)
+        self.stepping.ends(optimizer)
 
     def _record_loss(self, suffix):
         if isinstance(self.loss, torch.Tensor):
@@ -240,27 +237,6 @@ class Watch:
         """"" for the first optimizer of the program, ".1" for the second."""
         number = self.updates.number_of(optimizer)
         return f".{number}" if number else ""
-
-    # -- which updates make a step ------------------------------------------------------------------------
-
-    def stepped_now(self, optimizer):
-        """A step is over when every optimizer that takes part has stepped."""
-        self.updates_seen += 1
-        self.stepped.append(id(optimizer))
-        missing = [o for o in self.optimizers
-                   if id(o) not in self.stepped and id(o) not in self.left_out and has_gradients(o)]
-        if id(optimizer) in self.left_out or missing:
-            return
-        self._end()
-
-    def _nobody_else_steps(self):
-        """One steps again before the others did: they step less often, or never."""
-        self.left_out.update(id(o) for o in self.optimizers if id(o) not in self.stepped)
-        self._end()
-
-    def _end(self):
-        self.stepped.clear()
-        self.session.end_step()
 
 
 def has_gradients(optimizer):

@@ -94,17 +94,21 @@ static bool check(const struct run_arguments *arguments)
     return true;
 }
 
-/* "train" of ".../train.py", wherever in the command it is; else the command's own name. */
+/* "train" of ".../train.py" or of "-m train", wherever in the command it is; else the command's own name. A launcher may
+ * be a module itself, so that a script goes first. */
 static void name_script(char **command, char *name, size_t size)
 {
-    const char *script = command[0];
-    for (size_t i = 0; command[i]; i++) {
+    const char *script = command[0], *module = NULL;
+    size_t i = 0;
+    for (; command[i]; i++) {
         const size_t length = strlen(command[i]);
-        if (length > 3 && strcmp(command[i] + length - 3, ".py") == 0) {
-            script = command[i];
+        if (length > 3 && strcmp(command[i] + length - 3, ".py") == 0)
             break;
-        }
+        if (strcmp(command[i], "-m") == 0 && command[i + 1])
+            module = command[i + 1];
     }
+    if (command[i] || module)
+        script = command[i] ? command[i] : module;
     const char *slash = strrchr(script, '/');
     const char *base = slash ? slash + 1 : script;
     (void)snprintf(name, size, "%.*s", (int)strcspn(base, "."), base);
@@ -215,6 +219,22 @@ static void tell_news(void *context)
         news->next *= 2;
 }
 
+/* Further trainings of the same command are in DIR-2, DIR-3 ... */
+static void say_runs(const char *directory, const char *shown)
+{
+    char next[PATH_SIZE + 16];
+    int last = 1;
+    do
+        (void)snprintf(next, sizeof next, "%s-%d", directory, ++last);
+    while (plumb_run_is(next));
+    last--;
+    if (last == 1)
+        (void)fprintf(stderr, "plumb: run is in %s; next: plumb show %s\n", shown, shown);
+    else
+        (void)fprintf(stderr, "plumb: %d runs are in %s and %s-2%s; next: plumb show %s\n",
+                      last, shown, shown, last > 2 ? " and so on" : "", shown);
+}
+
 static void say_where(const char *directory)
 {
     char here[PATH_SIZE];
@@ -223,7 +243,7 @@ static void say_where(const char *directory)
     if (length && strncmp(directory, here, length) == 0 && directory[length] == '/')
         shown = directory + length + 1;
     if (plumb_run_is(directory))
-        (void)fprintf(stderr, "plumb: run is in %s; next: plumb show %s\n", shown, shown);
+        say_runs(directory, shown);
     else
         (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
                               "step under torch or mindspore\n");

@@ -2,9 +2,11 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import unittest
 
 from capture_case import EXAMPLES, PLUMB, CaptureTest, plumb
 
@@ -15,6 +17,27 @@ optimizer = torch.optim.SGD(model.parameters(), 0.1)
 for step in range(3):
     loss = model(torch.ones(4, 3)).square().mean()
     loss.backward(); optimizer.step(); optimizer.zero_grad()
+"""
+ACCELERATED = """
+import torch
+from accelerate import Accelerator
+accelerator = Accelerator(cpu=True)
+model = torch.nn.Linear(3, 2)
+model, optimizer = accelerator.prepare(model, torch.optim.SGD(model.parameters(), 0.1))
+for step in range(3):
+    accelerator.backward(model(torch.ones(4, 3)).square().mean())
+    optimizer.step(); optimizer.zero_grad()
+"""
+DISTRIBUTED = """
+import os
+import torch
+rank, size = (int(os.environ[f"OMPI_COMM_WORLD_{word}"]) for word in ("RANK", "SIZE"))
+torch.distributed.init_process_group("gloo", init_method="STORE", rank=rank, world_size=size)
+model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(3, 2))
+optimizer = torch.optim.SGD(model.parameters(), 0.1)
+for step in range(3):
+    model(torch.ones(4, 3)).square().mean().backward(); optimizer.step(); optimizer.zero_grad()
+torch.distributed.destroy_process_group()
 """
 ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 
@@ -96,6 +119,42 @@ class Ranks(CaptureTest):
             return json.load(file)["collectives"]
 
 
+class Launchers(CaptureTest):
+    """Each rank gets its directory, with and without torch.distributed."""
+
+    def ranks(self, *command, text=TRAIN):
+        with open(self.path("train.py"), "w", encoding="utf-8") as file:
+            file.write(text)
+        self.launch(*command, self.path("train.py"), python=False, cwd=self.folder, env={
+            **ENVIRONMENT, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            "PATH": os.path.dirname(sys.executable) + os.pathsep + os.environ["PATH"]})
+        overview = plumb.load(self.path("run")).overview
+        self.assertEqual(overview["run"]["world_size"], len(overview["ranks"]))
+        self.assertEqual({rank["finished_steps"] for rank in overview["ranks"]}, {3})
+        return [rank["rank"] for rank in overview["ranks"]]
+
+    def test_accelerate(self):
+        """On CPUs it starts several processes through mpirun alone."""
+        launch = ["accelerate", "launch", "--cpu", "--num_machines", "1", "--num_processes"]
+        if not shutil.which("mpirun"):
+            self.assertEqual(self.ranks(*launch, "1", text=ACCELERATED), [0])
+            return
+        with open(self.path("hosts"), "w", encoding="utf-8") as file:
+            file.write("localhost slots=2\n")
+        self.assertEqual(self.ranks(*launch, "2", "--mpirun_hostfile", self.path("hosts"), text=ACCELERATED), [0, 1])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    def test_mpirun(self):
+        mpirun = ("mpirun", "--oversubscribe", "-n", "2", sys.executable)
+        self.assertEqual(self.ranks(*mpirun), [0, 1])
+
+    @unittest.skipUnless(shutil.which("mpirun"), "there is no mpirun")
+    def test_mpirun_with_torch_distributed(self):
+        mpirun = ("mpirun", "--oversubscribe", "-n", "2", sys.executable)
+        store = f"file://{self.path('store')}"
+        self.assertEqual(self.ranks(*mpirun, text=DISTRIBUTED.replace("STORE", store)), [0, 1])
+
+
 class Processes(CaptureTest):
     def script(self, name, text):
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -108,9 +167,16 @@ class Processes(CaptureTest):
         self.launch(outer, cwd=self.folder)
         self.assertEqual(plumb.load(self.path("run")).overview["ranks"][0]["finished_steps"], 3)
 
+    def test_the_run_is_called_after_the_module(self):
+        self.script("train_it.py", TRAIN)
+        done = subprocess.run([PLUMB, "run", "--", sys.executable, "-m", "train_it"], cwd=self.folder, text=True,
+                              capture_output=True, check=True)
+        self.assertRegex(done.stderr, r"plumb: run is in runs/train_it-\d+-\d+; next")
+
     def test_two_trainings_in_one_job(self):
         script = self.script("train.py", TRAIN)
-        self.launch("sh", "-c", f"{sys.executable} {script} && {sys.executable} {script}", python=False)
+        done = self.launch("sh", "-c", f"{sys.executable} {script} && {sys.executable} {script}", python=False)
+        self.assertRegex(done.stderr, r"plumb: 2 runs are in (\S*/run) and \1-2; next: plumb show \1\n")
         for name in ("run", "run-2"):
             self.assertEqual(plumb.load(self.path(name)).overview["ranks"][0]["finished_steps"], 3)
 

@@ -7,10 +7,12 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 import torch
 
 from capture_case import ROOT, CaptureTest, plumb
+from plumb import torch_modules, torch_setup, torch_updates
 
 LOOP = """
 import os, sys
@@ -125,28 +127,42 @@ class Disk(CaptureTest):
             os.rmdir(place)
 
 
+def broken(*arguments):
+    raise RuntimeError("planted")
+
+
 class Bugs(CaptureTest):
-    def test_a_bug_of_ours_ends_the_capture_alone(self):
-        from plumb import torch_updates
-        before = torch_updates.Updates.before
-        self.addCleanup(setattr, torch_updates.Updates, "before", before)
-
-        def broken(*arguments):
-            raise RuntimeError("planted")
-
-        torch_updates.Updates.before = broken
-        session = plumb.attach(out=self.path("run"))
-        session.options.launched = True
-        said = []
-        session.say = said.append
-        model = torch.nn.Linear(2, 2)
-        optimizer = torch.optim.SGD(model.parameters(), 0.1)
-        for _ in range(3):
-            model(torch.ones(1, 2)).sum().backward()
-            optimizer.step()
+    def train_with_a_bug(self, owner, name, level="watch"):
+        """Three steps, of which the first meets the bug."""
+        with mock.patch.object(owner, name, broken):
+            session = plumb.attach(out=self.path("run"), level=level)
+            session.options.launched = True
+            said = []
+            session.say = said.append
+            model = torch.nn.Linear(2, 2)
+            optimizer = torch.optim.SGD(model.parameters(), 0.1)
+            for _ in range(3):
+                model(torch.ones(1, 2)).sum().backward()
+                optimizer.step()
         self.assertEqual(len(said), 1)
         self.assertIn("RuntimeError: planted", said[0])
         self.assertTrue(session.over)
+
+    def test_a_bug_of_ours_ends_the_capture_alone(self):
+        self.train_with_a_bug(torch_updates.Updates, "before")
+
+    def test_a_bug_while_torch_walks_through_hooks(self):
+        """Other hooks of the optimizer come after the one that has it."""
+        self.train_with_a_bug(torch_modules.Modules, "_each", "module")
+
+    def test_a_bug_when_the_recorder_has_opened(self):
+        self.train_with_a_bug(torch_setup, "switches")
+        self.assertEqual(plumb.load(self.path("run")).overview["ranks"][0]["how"], "stopped: RuntimeError: planted")
+        with self.attached("next") as result:
+            model = torch.nn.Linear(2, 2)
+            model(torch.ones(1, 2)).sum().backward()
+            torch.optim.SGD(model.parameters(), 0.1).step()
+        self.assertEqual(len(result[0].series("loss")), 1)
 
     def test_a_forked_child_records_nothing(self):
         with self.attached() as result:
