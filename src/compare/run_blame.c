@@ -217,6 +217,16 @@ static enum plumb_stage stage_of_input(const struct walk *walk, size_t row, enum
 
 /* ---- events ------------------------------------------------------------------------------------- */
 
+static bool takes_something(const struct walk *walk, size_t row)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    const struct plumb_step_op *op = &a->ops[a->op_of[row]];
+    for (int32_t i = (int32_t)op->first; i != PLUMB_NO_ROW; i = a->next[i])
+        if (walk->pair->a[i].role != PLUMB_ROW_OUT && a->partner[i] != PLUMB_NO_ROW)
+            return true;
+    return false;
+}
+
 static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind, size_t row)
 {
     const struct plumb_step_side *a = &walk->pair->alignment->a;
@@ -237,6 +247,7 @@ static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind,
         .b = walk->pair->b[partner],
         .error = walk->errors[row],
         .seen_bits = !walk->dirty && !walk->state->dirty,
+        .inputs_known = takes_something(walk, row),
         .was_same = walk->state->has_step && !walk->state->dirty,
     };
     event->label_b = event->b.label;

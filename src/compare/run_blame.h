@@ -34,6 +34,7 @@ struct plumb_event {
     double before;         /* error of what went in */
     bool through_messages; /* a collective: other ranks may explain it */
     bool seen_bits;        /* everything before it is the same to the last bit */
+    bool inputs_known;     /* what the op took is recorded */
     bool was_same;         /* and there was a step before, so it was the same itself */
 };
 

@@ -72,13 +72,24 @@ static bool reasons_are_there(const struct plumb_run_diff *diff)
 
 /* ---- series --------------------------------------------------------------------------------------- */
 
-/* What the records do not show, the series may: an evaluation, a step that is not recorded. */
+/* A record of the same step explains a series, unless the part of training that made the series comes
+ * first and was not recorded: a loss that differs is not the update's fault. */
+static bool explains(const struct plumb_run_diff *diff, const struct plumb_run_root *root,
+                     const struct plumb_series_diff *series)
+{
+    const enum plumb_stage stage = plumb_series_stage(series->name);
+    return root->step < series->step ||
+           (root->step == series->step &&
+            (root->stage <= stage || diff->blame.stages[stage].rows > 0));
+}
+
+/* What the records do not show, the series may: an evaluation, a step or a part that is not recorded. */
 static bool add_series_root(struct plumb_run_diff *diff)
 {
     const struct plumb_series_diff *series = plumb_series_first(&diff->series);
     bool covered = !series;
     for (size_t i = 0; i < diff->root_count && series; i++)
-        covered |= diff->roots[i].step <= series->step;
+        covered |= explains(diff, &diff->roots[i], series);
     if (covered)
         return true;
     const bool small = series->series_class == PLUMB_SERIES_NOISE ||

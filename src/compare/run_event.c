@@ -122,7 +122,9 @@ static const char *sentence_of_output(const struct plumb_event *event, bool by_s
     if (event->stage == PLUMB_STAGE_REDUCE)
         return "all ranks put in the same, and something else comes out";
     if (event->stage == PLUMB_STAGE_UPDATE)
-        return "the gradient is the same, the update is not";
+        return event->inputs_known ? "the gradient is the same, the update is not"
+                                   : "the weights are not the same after the update; gradients "
+                                     "are not recorded";
     if (by_statistics)
         return small ? "the first result with other statistics, from inputs whose statistics "
                        "agree"

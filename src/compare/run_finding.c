@@ -95,7 +95,9 @@ static bool say_first(struct plumb_run_diff *diff)
                   (long long)first->step, first->rank, diff->setting->name, diff->setting->a,
                   diff->setting->b)
             : plumb_arena_printf(&diff->arena, "B leaves A at step %lld on rank %d in %s %s",
-                                 (long long)first->step, first->rank, place_words(first->stage),
+                                 (long long)first->step, first->rank,
+                                 first->basis == PLUMB_BASIS_SERIES ? "the series"
+                                                                    : place_words(first->stage),
                                  first->op);
     return diff->summary != NULL;
 }
@@ -141,8 +143,8 @@ static bool say_next(struct plumb_run_diff *diff)
         diff->next = "nothing to do";
     else if (first->basis == PLUMB_BASIS_SERIES)
         diff->next = plumb_arena_printf(
-            &diff->arena, "record the ops of steps %lld to %lld in both runs, then diff again",
-            (long long)(first->step > 0 ? first->step - 1 : 0), (long long)first->step);
+            &diff->arena, "plumb plan-capture %s %s: how to record the ops of step %lld",
+            plumb_run_path(diff->a), plumb_run_path(diff->b), (long long)first->step);
     else
         diff->next = plumb_arena_printf(
             &diff->arena, "plumb show %s --step %lld --op '%s', then the same of %s",

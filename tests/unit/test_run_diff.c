@@ -23,6 +23,7 @@ struct toy {
     bool again;              /* the layer is computed a second time */
     float noise;             /* relative, of every output */
     bool other_batch;
+    bool watched; /* nothing but the loss and the weights after the update is recorded */
     enum plumb_save save;
     int ranks, plant_rank;
 };
@@ -43,15 +44,19 @@ static void run_layer(struct plumb_recorder *recorder, const struct toy *toy, in
     (void)snprintf(module, sizeof module, "%s.%d", toy->prefix ? toy->prefix : "net", layer);
     if (here && toy->skips)
         return;
-    plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, module, toy->op ? toy->op : "mul",
-                       PLUMB_CALL_COUNTED);
-    plumb_record_tensor(recorder, "input0", PLUMB_F32, 2, shape, values);
+    if (!toy->watched) {
+        plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, module, toy->op ? toy->op : "mul",
+                           PLUMB_CALL_COUNTED);
+        plumb_record_tensor(recorder, "input0", PLUMB_F32, 2, shape, values);
+    }
     for (int i = 0; i < WIDTH; i++) {
         values[i] = values[i] * 1.5F + 0.1F;
         values[i] *= (here ? 1 + toy->more : 1) * (1 + toy->noise * draw(&chance));
     }
     if (here && toy->nan)
         values[5] = NAN;
+    if (toy->watched)
+        return;
     plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
     plumb_record_leave(recorder);
 }
@@ -73,6 +78,12 @@ static void run_step(struct plumb_recorder *recorder, const struct toy *toy, int
         run_layer(recorder, toy, rank, step, layer, values);
         if (toy->again && layer == 1)
             run_layer(recorder, toy, rank, step, layer, kept);
+    }
+    if (toy->watched) {
+        plumb_record_enter(recorder, PLUMB_PHASE_OPTIMIZER, "net", "update",
+                           PLUMB_CALL_COUNTED);
+        plumb_record_tensor(recorder, "param", PLUMB_F32, 2, shape, values);
+        plumb_record_leave(recorder);
     }
     plumb_record_series(recorder, "loss", step, (double)values[0]);
     plumb_record_step_end(recorder);
@@ -248,6 +259,15 @@ static const struct trial trials[] = {
      PLUMB_DIFFERENT,
      "net.3.mul",
      1,
+     0,
+     PLUMB_STAGE_FORWARD,
+     false},
+    {"a loss whose ops are not recorded",
+     {.watched = true},
+     {.watched = true, .step = 2, .layer = 1, .more = 0.5F},
+     PLUMB_DIFFERENT,
+     "loss",
+     2,
      0,
      PLUMB_STAGE_FORWARD,
      false},
