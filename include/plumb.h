@@ -588,6 +588,17 @@ PLUMB_API void plumb_record_known(struct plumb_recorder *recorder, const char *s
                                   enum plumb_dtype dtype, int rank, const int64_t *shape,
                                   const void *values, struct plumb_known *known);
 
+/* Sees every tensor record when it is made, in the thread that makes it. `values` are NULL where the caller
+ * of plumb_record_known() gave none; they and all texts are gone when it returns. */
+struct plumb_tensor_record;
+struct plumb_record_observer {
+    void (*see)(void *context, const struct plumb_tensor_record *record, const void *values);
+    void *context;
+};
+/* One at a time, the caller's own, until another or NULL takes its place. */
+PLUMB_API void plumb_recorder_observe(struct plumb_recorder *recorder,
+                                      const struct plumb_record_observer *observer);
+
 /* Its fingerprint alone, at every level: of batches, of weights that replicas have to agree on. */
 PLUMB_API void plumb_record_fingerprint(struct plumb_recorder *recorder, const char *slot,
                                         enum plumb_dtype dtype, int rank, const int64_t *shape,
@@ -953,6 +964,50 @@ PLUMB_API void plumb_plan_free(struct plumb_plan *plan);
 PLUMB_API enum plumb_verdict plumb_plan_verdict(const struct plumb_plan *plan);
 /* Nothing has to be recorded: the runs are alike, or what there is names the cause. */
 PLUMB_API bool plumb_plan_is_clear(const struct plumb_plan *plan);
+
+/* ---- comparing while training --------------------------------------------------------------- */
+
+/* A recorder's tensor records against those that another run has of the same step, op, call and slot. Values
+ * that were recorded lately are kept in bounded memory: those around the first record that differs can
+ * be saved, and nothing else is. */
+struct plumb_against;
+
+/* The first record that differs. */
+struct plumb_divergence {
+    int64_t step;
+    const char *op, *slot; /* its label */
+    enum plumb_phase phase;
+    enum plumb_basis basis;
+    bool beyond_rounding;
+    const char *reason; /* one sentence */
+};
+
+PLUMB_API enum plumb_status plumb_against_open(const char *run, int rank,
+                                               struct plumb_against **against,
+                                               struct plumb_error *err);
+PLUMB_API void plumb_against_close(struct plumb_against *against);
+/* For plumb_recorder_observe(). */
+PLUMB_API const struct plumb_record_observer *
+plumb_against_observer(struct plumb_against *against);
+/* A step begins: its records of the other run are read. */
+PLUMB_API enum plumb_status plumb_against_step(struct plumb_against *against, int64_t step,
+                                               struct plumb_error *err);
+/* The first that differs in its bits, or by more than rounding and its inputs explain; or NULL. What it
+ * returns stays. */
+PLUMB_API const struct plumb_divergence *plumb_against_first(struct plumb_against *against,
+                                                             bool beyond_rounding);
+/* Why nothing is compared any more: the programs do other ops; or NULL. */
+PLUMB_API const char *plumb_against_stopped(struct plumb_against *against);
+
+struct plumb_against_counts {
+    uint64_t records, steps; /* compared */
+    size_t saved, gone;      /* values around the divergence: kept; no longer there */
+};
+PLUMB_API void plumb_against_counts(struct plumb_against *against,
+                                    struct plumb_against_counts *counts);
+/* Writes the values around the divergence: an npz. Nothing to save is not a failure, and no file. */
+PLUMB_API enum plumb_status plumb_against_save(struct plumb_against *against, const char *path,
+                                               struct plumb_error *err);
 
 /* ---- before a loss spikes ------------------------------------------------------------------ */
 

@@ -17,6 +17,7 @@ import atexit
 import functools
 import json
 import os
+import shlex
 import sys
 import threading
 
@@ -30,6 +31,7 @@ class Session:
         self.options = options
         self.framework = framework
         self.recorder = None
+        self.against = None  # another run that is compared with
         self.step = 0
         self.in_step = False
         self.over = False  # nothing is recorded any more, whatever happens
@@ -133,14 +135,38 @@ class Session:
         self.config("capture.ops", wish.ops)
         self.config("capture.steps", wish.steps)
         self.config("capture.reference", wish.reference)
+        self.config("capture.command", wish.command and shlex.join(wish.command))
+        self.config("capture.against", wish.against)
         for key, value in configuration.of_process():
             self.config(key, value)
         self._begin()
+        self._compare()
         for method, arguments in self._waiting:
             getattr(self.recorder, method)(*arguments)
         self._waiting.clear()
         self._tell("opened")
         self._tell("step_begins")
+
+    def _compare(self):
+        """A run to compare with that cannot be read is no reason not to record."""
+        if not self.options.against:
+            return
+        from .against import Against
+        try:
+            self.against = Against(self)
+        except Exception as error:
+            self.say(f"not compared: {error}")
+
+    def _with_against(self, method, *arguments):
+        """Ends the comparison, not the capture, if something is wrong with it."""
+        if self.against is None:
+            return
+        try:
+            getattr(self.against, method)(*arguments)
+        except Exception as error:
+            self.against, over = None, self.against
+            over.records.watch(None)
+            self.say(f"no longer compared: {type(error).__name__}: {error}")
 
     def _make_recorder(self, wanted):
         """A second training in the same job gets a directory of its own beside the first. Several may begin at once."""
@@ -170,6 +196,7 @@ class Session:
                 self._tell("closing")
             except Exception as error:
                 self.say(f"at the end: {type(error).__name__}: {error}")
+            self._with_against("finish")
             self.over = True
             self._detach()
             recorder, self.recorder = self.recorder, None
@@ -206,12 +233,14 @@ class Session:
         if not self.recorder:
             return
         self._tell("step_ends")
+        self._with_against("tell")
         self.recorder.step_end()
         message = self.recorder.message()
         if message:
             self.close()
             return
         self.step += 1
+        self._with_against("begin")
         self._begin()
         self._tell("step_begins")
 
@@ -232,7 +261,9 @@ class Session:
 
     def series(self, name, value, step=None):
         if self.recorder:
-            self.recorder.series(name, self.step if step is None else step, value)
+            at = self.step if step is None else step
+            self.recorder.series(name, at, value)
+            self._with_against("see_series", name, at, value)
 
     def phase(self, name, begin, end):
         self.later("span", "host/step", name, begin, end)

@@ -19,6 +19,8 @@ class Options:
     ops: str | None = None
     out: str = ""
     reference: str | None = None
+    against: str | None = None  # another run, compared with while training
+    command: list | None = None  # what `plumb run` was told to run
     launched: bool = False  # by `plumb run`, which says itself where the run is
     extra: dict = field(default_factory=dict)  # what a newer launcher says and this version does not know
 

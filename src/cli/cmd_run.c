@@ -6,6 +6,7 @@
  * Both are inherited, so launchers and nested processes need no care.
  */
 #include "capture_place.h"
+#include "capture_wish.h"
 #include "command.h"
 #include "launch.h"
 
@@ -15,28 +16,26 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PATH_SIZE = 4096, WISH_SIZE = 16384, FIRST_NEWS = 5, LATEST_NEWS = 60 };
-
-struct run_arguments {
-    const char *level, *save, *steps, *ranks, *ops, *reference, *out;
-};
+enum { PATH_SIZE = 4096, FIRST_NEWS = 5, LATEST_NEWS = 60 };
 
 static const struct option_row rows[] = {
     {"level", "LEVEL", "watch (default), module or op: what is looked at", OPTION_TEXT,
-     offsetof(struct run_arguments, level)},
+     offsetof(struct capture_wish, level)},
     {"save", "WHAT", "stats (default), fingerprint or tensors: what is kept", OPTION_TEXT,
-     offsetof(struct run_arguments, save)},
+     offsetof(struct capture_wish, save)},
     {"steps", "STEPS", "0-3,100,500-:50: tensors and spans of these steps only", OPTION_TEXT,
-     offsetof(struct run_arguments, steps)},
+     offsetof(struct capture_wish, steps)},
     {"ranks", "RANKS", "0,8-15: these ranks only", OPTION_TEXT,
-     offsetof(struct run_arguments, ranks)},
+     offsetof(struct capture_wish, ranks)},
     {"ops", "PATTERN", "only what is called like this, with * and ?", OPTION_TEXT,
-     offsetof(struct run_arguments, ops)},
+     offsetof(struct capture_wish, ops)},
     {"reference", "WHICH",
      "cpu64, at level op: each result again in float64, and the difference", OPTION_TEXT,
-     offsetof(struct run_arguments, reference)},
+     offsetof(struct capture_wish, reference)},
+    {"against", "RUN", "compare with this run while training; save values where they part",
+     OPTION_TEXT, offsetof(struct capture_wish, against)},
     {"out", "DIR", "where the run goes (default: runs/SCRIPT-DATE)", OPTION_TEXT,
-     offsetof(struct run_arguments, out)},
+     offsetof(struct capture_wish, out)},
 };
 
 extern const struct command command_run;
@@ -56,42 +55,6 @@ static int find_command(int argc, char **argv, int *options)
     }
     *options = i < argc ? i : argc;
     return *options;
-}
-
-static bool is_one_of(const char *what, const char *text, const char *const *words)
-{
-    if (!text)
-        return true;
-    for (size_t i = 0; words[i]; i++)
-        if (strcmp(text, words[i]) == 0)
-            return true;
-    (void)fprintf(stderr, "plumb run: no %s '%s'; one of", what, text);
-    for (size_t i = 0; words[i]; i++)
-        (void)fprintf(stderr, "%s %s", i ? "," : "", words[i]);
-    (void)fprintf(stderr, "\n");
-    return false;
-}
-
-static bool check(const struct run_arguments *arguments)
-{
-    static const char *const levels[] = {"watch", "module", "op", NULL};
-    static const char *const saves[] = {"stats", "fingerprint", "tensors", NULL};
-    static const char *const references[] = {"cpu64", NULL};
-    struct plumb_error error;
-    if (!is_one_of("level", arguments->level, levels) ||
-        !is_one_of("kind of saving", arguments->save, saves) ||
-        !is_one_of("reference", arguments->reference, references))
-        return false;
-    if (arguments->reference && (!arguments->level || strcmp(arguments->level, "op") != 0)) {
-        (void)fprintf(stderr, "plumb run: --reference compares operations; add --level op\n");
-        return false;
-    }
-    if (plumb_selection_check(arguments->steps, "steps", &error) ||
-        plumb_selection_check(arguments->ranks, "ranks", &error)) {
-        (void)fail(&error);
-        return false;
-    }
-    return true;
 }
 
 /* "train" of ".../train.py" or of "-m train", wherever in the command it is; else the command's own name. A launcher may
@@ -114,7 +77,7 @@ static void name_script(char **command, char *name, size_t size)
     (void)snprintf(name, size, "%.*s", (int)strcspn(base, "."), base);
 }
 
-static bool choose_directory(const struct run_arguments *arguments, char **command, char *path)
+static bool choose_directory(const struct capture_wish *arguments, char **command, char *path)
 {
     char name[256] = "", date[32] = "", here[PATH_SIZE] = "";
     const char *wanted = arguments->out;
@@ -140,53 +103,6 @@ static bool choose_directory(const struct run_arguments *arguments, char **comma
         return false;
     }
     return true;
-}
-
-/* ---- what the Python side is told ------------------------------------------------------------ */
-
-static void add_text(char *wish, size_t *at, const char *key, const char *value)
-{
-    if (!value)
-        return;
-    *at +=
-        (size_t)snprintf(wish + *at, WISH_SIZE - *at, "%s\"%s\": \"", *at > 1 ? ", " : "", key);
-    for (; *value && *at + 16 < WISH_SIZE; value++) {
-        if (*value == '"' || *value == '\\')
-            wish[(*at)++] = '\\';
-        if ((unsigned char)*value < ' ')
-            *at += (size_t)snprintf(wish + *at, WISH_SIZE - *at, "\\u%04x", *value);
-        else
-            wish[(*at)++] = *value;
-    }
-    *at += (size_t)snprintf(wish + *at, WISH_SIZE - *at, "\"");
-}
-
-static bool set_environment(const struct run_arguments *arguments, const char *directory,
-                            const char *site)
-{
-    char wish[WISH_SIZE] = "{";
-    size_t at = 1;
-    add_text(wish, &at, "level", arguments->level ? arguments->level : "watch");
-    add_text(wish, &at, "save", arguments->save ? arguments->save : "stats");
-    add_text(wish, &at, "steps", arguments->steps);
-    add_text(wish, &at, "ranks", arguments->ranks);
-    add_text(wish, &at, "ops", arguments->ops);
-    add_text(wish, &at, "reference", arguments->reference);
-    add_text(wish, &at, "out", directory);
-    if (at + 2 >= WISH_SIZE)
-        return false;
-    wish[at++] = '}';
-    wish[at] = '\0';
-    const char *path = getenv("PYTHONPATH");
-    const size_t size = strlen(site) + (path ? strlen(path) : 0) + 2;
-    char *longer = malloc(size);
-    if (!longer)
-        return false;
-    (void)snprintf(longer, size, "%s%s%s", site, path && *path ? ":" : "", path ? path : "");
-    const bool set =
-        setenv("PYTHONPATH", longer, 1) == 0 && setenv("PLUMB_CAPTURE", wish, 1) == 0;
-    free(longer);
-    return set;
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -220,7 +136,7 @@ static void tell_news(void *context)
 }
 
 /* Further trainings of the same command are in DIR-2, DIR-3 ... */
-static void say_runs(const char *directory, const char *shown)
+static void say_runs(const char *directory, const char *shown, const char *against)
 {
     char next[PATH_SIZE + 16];
     int last = 1;
@@ -229,13 +145,15 @@ static void say_runs(const char *directory, const char *shown)
     while (plumb_run_is(next));
     last--;
     if (last == 1)
-        (void)fprintf(stderr, "plumb: run is in %s; next: plumb show %s\n", shown, shown);
+        (void)fprintf(stderr, "plumb: run is in %s; next: plumb %s%s%s %s\n", shown,
+                      against ? "diff" : "show", against ? " " : "", against ? against : "",
+                      shown);
     else
         (void)fprintf(stderr, "plumb: %d runs are in %s and %s-2%s; next: plumb show %s\n",
                       last, shown, shown, last > 2 ? " and so on" : "", shown);
 }
 
-static void say_where(const char *directory)
+static void say_where(const char *directory, const char *against)
 {
     char here[PATH_SIZE];
     const size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
@@ -243,7 +161,7 @@ static void say_where(const char *directory)
     if (length && strncmp(directory, here, length) == 0 && directory[length] == '/')
         shown = directory + length + 1;
     if (plumb_run_is(directory))
-        say_runs(directory, shown);
+        say_runs(directory, shown, against);
     else
         (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
                               "step under torch or mindspore\n");
@@ -251,7 +169,7 @@ static void say_where(const char *directory)
 
 static int run(int argc, char **argv)
 {
-    struct run_arguments arguments = {0};
+    struct capture_wish arguments = {0};
     struct text_list operands = {0};
     char site[PATH_SIZE], directory[PATH_SIZE];
     int options = 0, status = 0;
@@ -261,10 +179,10 @@ static int run(int argc, char **argv)
     if (first >= argc)
         return fail_usage(&command_run, "say what to run");
     char **command = argv + first;
-    if (!check(&arguments) || !choose_directory(&arguments, command, directory) ||
-        !capture_place(site, sizeof site))
+    if (!capture_wish_check(&arguments) || !capture_wish_like_other(&arguments) ||
+        !choose_directory(&arguments, command, directory) || !capture_place(site, sizeof site))
         return EXIT_TROUBLE;
-    if (!set_environment(&arguments, directory, site)) {
+    if (!capture_wish_tell(&arguments, directory, site, command)) {
         (void)fprintf(stderr, "plumb run: the environment has no room for the options\n");
         return EXIT_TROUBLE;
     }
@@ -274,7 +192,7 @@ static int run(int argc, char **argv)
     plumb_run_close(news.run);
     if (!started)
         return EXIT_TROUBLE;
-    say_where(directory);
+    say_where(directory, arguments.against);
     return launch_exit(status);
 }
 
@@ -289,9 +207,12 @@ const struct command command_run = {
         "same to the last bit. watch costs almost nothing: loss, learning rate, norms, loss\n"
         "scale, phases of the step. module and op add the tensors of each module or "
         "operation.\n"
-        "Signals and the exit code are the command's own.\n\n"
+        "Signals and the exit code are the command's own. With --against every record is\n"
+        "compared with that of another run as it is made: the first that differs is told at\n"
+        "once and at the end, and the values around it are saved.\n\n"
         "  plumb run -- python train.py --lr 0.1\n"
-        "  plumb run --level module --steps 0-3 --out runs/first -- torchrun train.py\n",
+        "  plumb run --level module --steps 0-3 --out runs/first -- torchrun train.py\n"
+        "  plumb run --against runs/reference -- python migrated.py\n",
     .options = {rows, sizeof rows / sizeof *rows},
     .run = run,
 };

@@ -19,10 +19,12 @@ static const struct plumb_run_rank *find_rank(const struct plumb_run *run, int r
     return NULL;
 }
 
-static bool has_modules(const struct plumb_run *run, int rank)
+/* Is either of the two recorded at this level on that rank? */
+static bool either_at(const struct plumb_run_diff *diff, int rank, enum plumb_level level)
 {
-    const struct plumb_run_rank *found = find_rank(run, rank);
-    return found && strcmp(found->level, plumb_level_name(PLUMB_LEVEL_MODULE)) == 0;
+    const struct plumb_run_rank *a = find_rank(diff->a, rank), *b = find_rank(diff->b, rank);
+    const char *name = plumb_level_name(level);
+    return (a && strcmp(a->level, name) == 0) || (b && strcmp(b->level, name) == 0);
 }
 
 /* ---- answers --------------------------------------------------------------------------------------- */
@@ -65,7 +67,7 @@ static const char *without_call(struct plumb_plan *plan, const char *label)
 }
 
 /* The loss of a step is made of what the step before left: both are wanted. */
-static bool plan_from_series(struct plumb_plan *plan, const struct plumb_run_root *root)
+static bool plan_from_watching(struct plumb_plan *plan, const struct plumb_run_root *root)
 {
     plan->level = "module";
     plan->save = "stats";
@@ -73,8 +75,8 @@ static bool plan_from_series(struct plumb_plan *plan, const struct plumb_run_roo
         plumb_arena_printf(&plan->arena, "record the modules of both runs around step %lld",
                            (long long)root->step);
     plan->why = plumb_arena_printf(
-        &plan->arena, "only series tell them apart so far: `%s` first differs at step %lld",
-        root->op, (long long)root->step);
+        &plan->arena, "no ops are recorded so far: `%s` first differs at step %lld", root->op,
+        (long long)root->step);
     return plan->answer && plan->why &&
            say_steps(plan, root->step > 0 ? root->step - 1 : 0, root->step);
 }
@@ -213,7 +215,7 @@ static enum plumb_status decide(struct plumb_plan *plan, struct plumb_error *err
     } else if (needs_nothing(plan, root)) {
         said = decide_clear(plan, root);
     } else if (root->basis == PLUMB_BASIS_SERIES) {
-        said = plan_from_series(plan, root);
+        said = plan_from_watching(plan, root);
     } else {
         const enum plumb_status status =
             plumb_plan_step_before(plan, root->rank, root->step, &before, err);
@@ -223,7 +225,9 @@ static enum plumb_status decide(struct plumb_plan *plan, struct plumb_error *err
         if (gap && (root->stage == PLUMB_STAGE_WEIGHTS || root->stage == PLUMB_STAGE_UPDATE) &&
             root->before == 0 && plumb_text_starts(root->slot, "param"))
             said = plan_in_between(plan, before, root->step);
-        else if (has_modules(diff->a, root->rank) || has_modules(diff->b, root->rank))
+        else if (either_at(diff, root->rank, PLUMB_LEVEL_WATCH))
+            said = plan_from_watching(plan, root);
+        else if (either_at(diff, root->rank, PLUMB_LEVEL_MODULE))
             said = plan_from_module(plan, root);
         else
             said = plan_from_op(plan, root);

@@ -136,13 +136,13 @@ static bool name_row(struct loading *loading, const struct plumb_tensor_record *
     return row->place != UINT32_MAX;
 }
 
-static bool see(void *context, const struct plumb_tensor_record *record)
+struct plumb_row plumb_row_of(const struct plumb_tensor_record *record)
 {
-    struct loading *loading = context;
-    if (!add_row(loading))
-        return false;
-    struct plumb_row *row = &loading->rows->rows[loading->rows->count];
-    *row = (struct plumb_row){
+    struct plumb_row row = {
+        .label = PLUMB_NO_NAME,
+        .op = PLUMB_NO_NAME,
+        .slot = PLUMB_NO_NAME,
+        .place = PLUMB_NO_NAME,
         .step = record->step,
         .count = 1,
         .shape = (uint64_t)record->dims,
@@ -158,10 +158,20 @@ static bool see(void *context, const struct plumb_tensor_record *record)
         .has_values = record->has_values,
     };
     for (int i = 0; i < record->dims; i++) {
-        if (__builtin_mul_overflow(row->count, record->shape[i], &row->count))
-            row->count = INT64_MAX;
-        row->shape = mix(row->shape, (uint64_t)record->shape[i]);
+        if (__builtin_mul_overflow(row.count, record->shape[i], &row.count))
+            row.count = INT64_MAX;
+        row.shape = mix(row.shape, (uint64_t)record->shape[i]);
     }
+    return row;
+}
+
+static bool see(void *context, const struct plumb_tensor_record *record)
+{
+    struct loading *loading = context;
+    if (!add_row(loading))
+        return false;
+    struct plumb_row *row = &loading->rows->rows[loading->rows->count];
+    *row = plumb_row_of(record);
     const bool saved = record->has_values && record->value_name;
     if (saved)
         row->value_name = plumb_names_number(loading->names, record->value_name);

@@ -49,6 +49,9 @@ void plumb_names_release(struct plumb_names *names);
 /* UINT32_MAX when out of memory. */
 uint32_t plumb_names_number(struct plumb_names *names, const char *text);
 
+/* All of a row but its names. */
+struct plumb_row plumb_row_of(const struct plumb_tensor_record *record);
+
 void plumb_rows_release(struct plumb_rows *rows);
 /* Replaces `rows` by the records of one rank from `first` to `last`, in the order of execution. */
 enum plumb_status plumb_rows_load(struct plumb_rows *rows, struct plumb_names *names,

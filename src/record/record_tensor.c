@@ -9,9 +9,11 @@
 #include "model/file.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum {
     LOOK_ELEMENTS = 512,
+    LABEL_SIZE = 4096,
     WORTH_REMEMBERING = 2048, /* statistics of fewer elements are as quickly computed again */
 };
 
@@ -150,6 +152,31 @@ static void add(struct plumb_recorder *recorder, struct plumb_visit *visit,
     plumb_recorder_add_tensor(recorder, visit, &seen->value, &row);
 }
 
+/* `record` has rank, step and time already. */
+static void show(const struct plumb_record_observer *observer, const struct plumb_visit *visit,
+                 const struct sighting *seen, const struct plumb_known *known,
+                 struct plumb_tensor_record record)
+{
+    char label[LABEL_SIZE] = "";
+    if (visit && visit->call > 0)
+        (void)snprintf(label, sizeof label, "%s#%d", visit->place->label, visit->call);
+    record.module = visit ? visit->place->module : "";
+    record.op = visit ? visit->place->name : "";
+    record.label = *label ? label : visit ? visit->place->label : "";
+    record.call = visit ? visit->call : 0;
+    record.phase = visit ? visit->place->phase : PLUMB_PHASE_FORWARD;
+    record.slot = seen->value.name;
+    record.dtype = seen->value.dtype;
+    record.dims = seen->value.rank;
+    record.shape = seen->value.shape;
+    record.fingerprint = known->fingerprint;
+    record.fingerprint_kind = PLUMB_FINGERPRINT_OWN;
+    record.has_stats = known->has_stats;
+    record.element = known->element;
+    record.stats = known->stats;
+    observer->see(observer->context, &record, seen->value.data);
+}
+
 static void record(struct plumb_recorder *recorder, const struct plumb_value *value, bool once,
                    struct plumb_known *known)
 {
@@ -161,12 +188,26 @@ static void record(struct plumb_recorder *recorder, const struct plumb_value *va
         examine(recorder, &seen, once, known);
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
+    const int64_t step = recorder->step;
     if (sound && is_new)
         remember(recorder, &seen, known);
     if (sound && !recorder->stopped)
         add(recorder, visit, &seen, known, now);
     recorder->dropped.tensors += !sound;
     (void)pthread_mutex_unlock(&recorder->lock);
+    const struct plumb_record_observer *observer = atomic_load(&recorder->observer);
+    if (sound && observer) {
+        const struct plumb_tensor_record row = {
+            .rank = recorder->rank, .step = step, .time_ns = now};
+        show(observer, visit, &seen, known, row);
+    }
+}
+
+void plumb_recorder_observe(struct plumb_recorder *recorder,
+                            const struct plumb_record_observer *observer)
+{
+    if (recorder)
+        atomic_store(&recorder->observer, observer);
 }
 
 void plumb_record_known(struct plumb_recorder *recorder, const char *slot,

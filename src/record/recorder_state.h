@@ -87,7 +87,8 @@ enum plumb_share {
 };
 
 struct plumb_recorder {
-    atomic_int wants;            /* WANTS_*: the one branch of calls that have nothing to do */
+    atomic_int wants; /* WANTS_*: the one branch of calls that have nothing to do */
+    _Atomic(const struct plumb_record_observer *) observer; /* the caller's; or NULL */
     struct plumb_recorder *next; /* of all in the process, see record_fork.c */
     uint64_t serial;             /* unique in the process */
     char *path, *directory;      /* of the run and of the rank */
