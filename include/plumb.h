@@ -918,6 +918,8 @@ struct plumb_setting_diff {
     const char *a, *b; /* JSON; NULL: not there */
     int rank;
     bool numeric; /* changes what is computed */
+    bool
+        derived; /* what several settings amount to: a and b are words or numbers, the keys "derived" */
     enum plumb_stage acts;
 };
 

@@ -1,177 +1,54 @@
-/* run_config.c - see run_config.h; the names are in run_settings.def. */
+/* run_config.c - see run_config.h. */
 #include "compare/run_config.h"
 
 #include "base/error.h"
-#include "base/memory.h"
-#include "base/table.h"
-#include "base/text.h"
+#include "compare/run_derived.h"
+#include "compare/setting_value.h"
 
-#include <ctype.h>
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEY_SIZE = 256, VALUE_SIZE = 512, ACTS_PLAIN = PLUMB_STAGE_COUNT };
+enum { MOST_RANKS = 64 };
 
-static const struct setting {
-    const char *name;
-    int acts;
-    const char *aliases;
-} settings[] = {
-#define ACTS_DATA PLUMB_STAGE_DATA
-#define ACTS_WEIGHTS PLUMB_STAGE_WEIGHTS
-#define ACTS_FORWARD PLUMB_STAGE_FORWARD
-#define ACTS_BACKWARD PLUMB_STAGE_BACKWARD
-#define ACTS_REDUCE PLUMB_STAGE_REDUCE
-#define ACTS_UPDATE PLUMB_STAGE_UPDATE
-#define SETTING(name, acts, aliases) {name, ACTS_##acts, aliases},
-#include "compare/run_settings.def"
-#undef SETTING
-};
-
-/* ---- names ------------------------------------------------------------------------------------- */
-
-static void plain_key(const char *key, char plain[KEY_SIZE])
-{
-    size_t length = 0;
-    for (; *key && length + 1 < KEY_SIZE; key++)
-        plain[length++] = *key == '-' || *key == ' ' ? '_'
-                          : *key == '/'              ? '.'
-                                                     : (char)tolower((unsigned char)*key);
-    plain[length] = '\0';
-}
-
-/* By the whole key, else by ever shorter ends of it: "args.optimizer.lr", "optimizer.lr", "lr". */
-static const struct setting *find_setting(const char *key)
-{
-    char plain[KEY_SIZE];
-    plain_key(key, plain);
-    for (const char *end = plain; end; end = strchr(end, '.') ? strchr(end, '.') + 1 : NULL)
-        for (size_t i = 0; i < sizeof settings / sizeof *settings; i++)
-            if (plumb_text_has_word(settings[i].aliases, end))
-                return &settings[i];
-    return NULL;
-}
-
-/* ---- values ------------------------------------------------------------------------------------ */
-
-static bool as_number(const char *json, double *number)
-{
-    char text[VALUE_SIZE];
-    const size_t length = strlen(json);
-    const bool quoted = length >= 2 && json[0] == '"' && json[length - 1] == '"';
-    if (length >= sizeof text)
-        return false;
-    (void)snprintf(text, sizeof text, "%.*s", (int)(length - (quoted ? 2 : 0)),
-                   json + (quoted ? 1 : 0));
-    if (strcasecmp(text, "true") == 0 || strcasecmp(text, "false") == 0) {
-        *number = tolower((unsigned char)text[0]) == 't';
-        return true;
-    }
-    char *end;
-    *number = strtod(text, &end);
-    return end != text && *end == '\0';
-}
-
-/* "torch.bfloat16" is bf16, whatever it is called. */
-static bool as_dtype(const char *json, enum plumb_dtype *dtype)
-{
-    char text[64];
-    const char *dot = strrchr(json, '.'), *from = dot ? dot + 1 : json + (*json == '"');
-    (void)snprintf(text, sizeof text, "%.*s", (int)strcspn(from, "\""), from);
-    return plumb_dtype_from_name(text, dtype);
-}
-
-static bool same_value(const char *a, const char *b)
-{
-    double x, y;
-    enum plumb_dtype of_a, of_b;
-    if (as_number(a, &x) && as_number(b, &y))
-        return x == y || fabs(x - y) <= 1e-12 * fabs(x);
-    if (as_dtype(a, &of_a) && as_dtype(b, &of_b))
-        return of_a == of_b;
-    return strcasecmp(a, b) == 0;
-}
-
-/* ---- one rank's settings ------------------------------------------------------------------------ */
-
-/* Is this entry the first of its setting on its rank? Later ones are other names of it. */
-static char *key_of(struct plumb_arena *arena, const struct plumb_run_config *config)
-{
-    const struct setting *setting = find_setting(config->key);
-    char plain[KEY_SIZE];
-    plain_key(config->key, plain);
-    return plumb_arena_printf(arena, "%d %s", config->rank, setting ? setting->name : plain);
-}
-
-static enum plumb_status index_settings(struct plumb_arena *arena, const struct plumb_run *run,
-                                        struct plumb_table *table, struct plumb_error *err)
-{
-    for (size_t i = 0; i < plumb_run_config_count(run); i++) {
-        char *key = key_of(arena, plumb_run_config(run, i));
-        if (!key || !plumb_table_put(table, key, i))
-            return plumb_fail_memory(err);
-    }
-    return PLUMB_OK;
-}
-
-struct comparing {
-    struct plumb_arena *arena;
-    struct plumb_config_diff *diff;
-    size_t capacity;
-    struct plumb_setting_diff *settings;
-};
-
-static bool add(struct comparing *comparing, const struct plumb_run_config *a,
+/* Number of an entry among those of its run. */
+static void add(struct plumb_config_diff *diff, const struct plumb_settings *of,
+                const struct plumb_run_config *one, const struct plumb_run_config *a,
                 const struct plumb_run_config *b)
 {
-    struct plumb_config_diff *diff = comparing->diff;
-    const struct plumb_run_config *one = a ? a : b;
-    const struct setting *setting = find_setting(one->key);
-    const bool both = a && b;
+    const size_t entry = (size_t)(one - plumb_run_config(of->run, 0));
+    const bool acts = of->acts[entry] < PLUMB_STAGE_COUNT;
     diff->settings[diff->count++] = (struct plumb_setting_diff){
-        .name = setting ? setting->name : one->key,
+        .name = of->names[entry],
         .key_a = a ? a->key : NULL,
         .key_b = b ? b->key : NULL,
         .a = a ? a->json : NULL,
         .b = b ? b->json : NULL,
         .rank = one->rank,
         /* What only one side says may be the other's default. */
-        .numeric = both && setting && setting->acts != ACTS_PLAIN,
-        .acts = setting && setting->acts != ACTS_PLAIN ? (enum plumb_stage)setting->acts
-                                                       : PLUMB_STAGE_CONFIG,
+        .numeric = a && b && acts,
+        .acts = acts ? (enum plumb_stage)of->acts[entry] : PLUMB_STAGE_CONFIG,
     };
-    return true;
 }
 
-static enum plumb_status compare_tables(struct comparing *comparing, struct plumb_run *a,
-                                        struct plumb_run *b, const struct plumb_table *in_a,
-                                        const struct plumb_table *in_b, struct plumb_error *err)
+/* Those of A, with B's where it has them; then those that B alone has. */
+static void compare_entries(struct plumb_config_diff *diff, const struct plumb_settings *a,
+                            const struct plumb_settings *b)
 {
-    for (size_t i = 0; i < plumb_run_config_count(a); i++) {
-        const struct plumb_run_config *x = plumb_run_config(a, i);
-        size_t at = 0, own = 0;
-        char *key = key_of(comparing->arena, x);
-        if (!key)
-            return plumb_fail_memory(err);
-        if (!plumb_table_get(in_a, key, &own) || own != i)
-            continue;
-        const bool found = plumb_table_get(in_b, key, &at);
-        const struct plumb_run_config *y = found ? plumb_run_config(b, at) : NULL;
-        comparing->diff->compared += found;
-        if (!found || !same_value(x->json, y->json))
-            add(comparing, x, y);
+    for (size_t i = 0; i < plumb_run_config_count(a->run); i++) {
+        const struct plumb_run_config *x = plumb_run_config(a->run, i);
+        if (plumb_settings_find(a, x->rank, a->names[i]) != x)
+            continue; /* another name of what came before */
+        const struct plumb_run_config *y = plumb_settings_find(b, x->rank, a->names[i]);
+        diff->compared += y != NULL;
+        if (!y || !plumb_setting_same(a->names[i], x->json, y->json))
+            add(diff, a, x, x, y);
     }
-    for (size_t i = 0; i < plumb_run_config_count(b); i++) {
-        size_t at = 0, own = 0;
-        char *key = key_of(comparing->arena, plumb_run_config(b, i));
-        if (!key)
-            return plumb_fail_memory(err);
-        if (plumb_table_get(in_b, key, &own) && own == i && !plumb_table_get(in_a, key, &at))
-            add(comparing, NULL, plumb_run_config(b, i));
+    for (size_t i = 0; i < plumb_run_config_count(b->run); i++) {
+        const struct plumb_run_config *y = plumb_run_config(b->run, i);
+        if (plumb_settings_find(b, y->rank, b->names[i]) == y &&
+            !plumb_settings_find(a, y->rank, b->names[i]))
+            add(diff, b, y, NULL, y);
     }
-    return PLUMB_OK;
 }
 
 static int numeric_first(const void *x, const void *y)
@@ -179,37 +56,60 @@ static int numeric_first(const void *x, const void *y)
     const struct plumb_setting_diff *a = x, *b = y;
     if (a->numeric != b->numeric)
         return a->numeric ? -1 : 1;
+    if (a->derived != b->derived)
+        return a->derived ? -1 : 1;
     if (a->rank != b->rank)
         return a->rank < b->rank ? -1 : 1;
     return strcmp(a->name, b->name);
+}
+
+/* What the settings of each rank amount to, where they are not the same. */
+static enum plumb_status compare_derived(struct plumb_config_diff *diff,
+                                         const struct plumb_settings *a,
+                                         const struct plumb_settings *b,
+                                         struct plumb_arena *arena, struct plumb_error *err)
+{
+    enum plumb_status status = PLUMB_OK;
+    const size_t written = diff->count;
+    for (size_t i = 0; i < plumb_run_rank_count(a->run) && i < MOST_RANKS && !status; i++) {
+        const int rank = plumb_run_rank(a->run, i)->rank;
+        bool differ = false;
+        for (size_t k = 0; k < written && !differ; k++)
+            differ = diff->settings[k].rank == rank;
+        if (differ)
+            status = plumb_derived_compare(arena, a, b, rank, diff, err);
+    }
+    return status;
 }
 
 enum plumb_status plumb_config_compare(struct plumb_arena *arena, struct plumb_run *a,
                                        struct plumb_run *b, struct plumb_config_diff *diff,
                                        struct plumb_error *err)
 {
-    struct plumb_table in_a = {0}, in_b = {0};
-    struct plumb_arena keys = {0};
     *diff = (struct plumb_config_diff){0};
-    diff->settings =
-        plumb_arena_alloc(arena, plumb_run_config_count(a) + plumb_run_config_count(b) + 1,
-                          sizeof *diff->settings);
+    const size_t most = plumb_run_config_count(a) + plumb_run_config_count(b) +
+                        (size_t)MOST_RANKS * PLUMB_DERIVED_MOST;
+    diff->settings = plumb_arena_alloc(arena, most, sizeof *diff->settings);
     enum plumb_status status = diff->settings ? PLUMB_OK : plumb_fail_memory(err);
-    struct comparing comparing = {.arena = &keys, .diff = diff};
     if (!status)
-        status = index_settings(&keys, a, &in_a, err);
+        status = plumb_settings_open(&diff->of_a, a, err);
     if (!status)
-        status = index_settings(&keys, b, &in_b, err);
-    if (!status)
-        status = compare_tables(&comparing, a, b, &in_a, &in_b, err);
+        status = plumb_settings_open(&diff->of_b, b, err);
+    if (!status) {
+        compare_entries(diff, &diff->of_a, &diff->of_b);
+        status = compare_derived(diff, &diff->of_a, &diff->of_b, arena, err);
+    }
     if (!status && diff->count)
         qsort(diff->settings, diff->count, sizeof *diff->settings, numeric_first);
     for (size_t i = 0; i < diff->count; i++)
         diff->numeric += diff->settings[i].numeric;
-    plumb_table_release(&in_b);
-    plumb_table_release(&in_a);
-    plumb_arena_release(&keys);
     return status;
+}
+
+void plumb_config_release(struct plumb_config_diff *diff)
+{
+    plumb_settings_release(&diff->of_a);
+    plumb_settings_release(&diff->of_b);
 }
 
 /* A seed and a batch size decide over data, weights and chance. */
@@ -222,35 +122,25 @@ static bool acts_on(const struct plumb_setting_diff *setting, enum plumb_stage s
     if (strcmp(setting->name, "seed") == 0)
         return stage <= PLUMB_STAGE_FORWARD;
     const bool precision = strcmp(setting->name, "type of computation") == 0 ||
+                           strcmp(setting->name, "operators compute in") == 0 ||
                            strcmp(setting->name, "type of sums") == 0 ||
                            strcmp(setting->name, "rounding") == 0;
     return precision && stage >= PLUMB_STAGE_WEIGHTS;
 }
 
+/* One that somebody wrote is a better answer than what it amounts to, one of this rank than another's. */
 const struct plumb_setting_diff *plumb_config_find(const struct plumb_config_diff *diff,
                                                    enum plumb_stage stage, int rank)
 {
-    const struct plumb_setting_diff *elsewhere = NULL;
+    const struct plumb_setting_diff *best = NULL;
+    int most = -1;
     for (size_t i = 0; i < diff->numeric; i++) {
-        if (!acts_on(&diff->settings[i], stage))
-            continue;
-        if (diff->settings[i].rank == rank)
-            return &diff->settings[i];
-        if (!elsewhere)
-            elsewhere = &diff->settings[i];
+        const struct plumb_setting_diff *setting = &diff->settings[i];
+        const int worth = 2 * (setting->rank == rank) + !setting->derived;
+        if (acts_on(setting, stage) && worth > most) {
+            most = worth;
+            best = setting;
+        }
     }
-    return elsewhere;
-}
-
-bool plumb_config_number(const struct plumb_run *run, int rank, const char *name,
-                         double *number)
-{
-    for (size_t i = 0; i < plumb_run_config_count(run); i++) {
-        const struct plumb_run_config *config = plumb_run_config(run, i);
-        const struct setting *setting =
-            rank < 0 || config->rank == rank ? find_setting(config->key) : NULL;
-        if (setting && strcmp(setting->name, name) == 0 && as_number(config->json, number))
-            return true;
-    }
-    return false;
+    return best;
 }

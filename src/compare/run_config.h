@@ -2,10 +2,11 @@
 #ifndef PLUMB_COMPARE_RUN_CONFIG_H
 #define PLUMB_COMPARE_RUN_CONFIG_H
 
-#include "base/arena.h"
+#include "compare/run_settings.h"
 
-/* How two runs were set. All text is in the arena or belongs to the runs. */
+/* How two runs were set. All text is in the arena, in `of_a` and `of_b`, or belongs to the runs. */
 struct plumb_config_diff {
+    struct plumb_settings of_a, of_b;
     struct plumb_setting_diff *settings; /* those that change what is computed first */
     size_t count;
     size_t compared; /* settings that both have */
@@ -18,8 +19,7 @@ enum plumb_status plumb_config_compare(struct plumb_arena *arena, struct plumb_r
 /* The first setting that acts on `stage` and differs on `rank`; NULL if there is none. */
 const struct plumb_setting_diff *plumb_config_find(const struct plumb_config_diff *diff,
                                                    enum plumb_stage stage, int rank);
-/* Number of a setting, or -1 if it is not known: "learning rate" and the like. */
-bool plumb_config_number(const struct plumb_run *run, int rank, const char *name,
-                         double *number);
+/* Gives the names back; the rows are in the arena. */
+void plumb_config_release(struct plumb_config_diff *diff);
 
 #endif

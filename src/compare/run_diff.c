@@ -71,6 +71,7 @@ void plumb_run_diff_free(struct plumb_run_diff *diff)
     if (!diff)
         return;
     plumb_blame_release(&diff->blame);
+    plumb_config_release(&diff->config);
     plumb_names_release(&diff->names);
     plumb_arena_release(&diff->arena);
     plumb_free(diff);

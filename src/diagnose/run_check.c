@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/text.h"
 #include "compare/run_config.h"
+#include "compare/run_derived.h"
 #include "compare/run_rows.h"
 
 #include <math.h>
@@ -107,26 +108,13 @@ static enum plumb_status check_parameters(struct plumb_check *check, struct plum
 
 /* ---- settings --------------------------------------------------------------------------------------- */
 
-/* Micro batch x accumulation x data parallel; false if one is not known. */
-static bool derive_batch(struct plumb_run *run, double *batch)
-{
-    double micro, parallel, accumulation = 1;
-    const double world = (double)plumb_run_rank_count(run);
-    if (!plumb_config_number(run, -1, "micro batch", &micro))
-        return false;
-    (void)plumb_config_number(run, -1, "accumulation steps", &accumulation);
-    if (!plumb_config_number(run, -1, "data parallel", &parallel))
-        parallel = world;
-    *batch = micro * accumulation * parallel;
-    return true;
-}
-
 /* What a run says about its global batch has to be what its parts give. */
-static void check_batch(struct plumb_check *check, struct plumb_run *run, const char *side)
+static void check_batch(struct plumb_check *check, const struct plumb_settings *settings,
+                        const char *side)
 {
     double told, derived;
-    if (!derive_batch(run, &derived) || !plumb_config_number(run, -1, "global batch", &told) ||
-        told == derived)
+    if (!plumb_derived_batch(settings, -1, &derived) ||
+        !plumb_settings_number(settings, -1, "global batch", &told) || told == derived)
         return;
     char *what = plumb_arena_printf(&check->arena, "global batch of %s", side);
     char *why = plumb_arena_printf(
@@ -135,24 +123,25 @@ static void check_batch(struct plumb_check *check, struct plumb_run *run, const 
     add_row(check, PLUMB_CHECK_ERROR, what, number_text(check, told), NULL, why);
 }
 
-static void compare_batches(struct plumb_check *check, struct plumb_run *a, struct plumb_run *b)
+static void compare_batches(struct plumb_check *check)
 {
     double of_a, of_b;
-    const bool known_a =
-        plumb_config_number(a, -1, "global batch", &of_a) || derive_batch(a, &of_a);
-    const bool known_b =
-        plumb_config_number(b, -1, "global batch", &of_b) || derive_batch(b, &of_b);
+    const bool known_a = plumb_settings_number(&check->of_a, -1, "global batch", &of_a) ||
+                         plumb_derived_batch(&check->of_a, -1, &of_a);
+    const bool known_b = plumb_settings_number(&check->of_b, -1, "global batch", &of_b) ||
+                         plumb_derived_batch(&check->of_b, -1, &of_b);
     if (known_a && known_b)
         check_count(check, "global batch", of_a, of_b,
                     "the runs see other numbers of samples a step");
 }
 
-static void check_given(struct plumb_check *check, struct plumb_run *run, const char *side)
+static void check_given(struct plumb_check *check, const struct plumb_settings *settings,
+                        const char *side)
 {
     static const char *const wanted[] = {"seed", "learning rate"};
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         double number;
-        if (plumb_config_number(run, -1, wanted[i], &number))
+        if (plumb_settings_number(settings, -1, wanted[i], &number))
             continue;
         char *what = plumb_arena_printf(&check->arena, "%s of %s", wanted[i], side);
         add_row(
@@ -164,12 +153,12 @@ static void check_given(struct plumb_check *check, struct plumb_run *run, const 
 static enum plumb_status compare_settings(struct plumb_check *check, struct plumb_run *a,
                                           struct plumb_run *b, struct plumb_error *err)
 {
-    struct plumb_config_diff diff;
-    const enum plumb_status status = plumb_config_compare(&check->arena, a, b, &diff, err);
+    struct plumb_config_diff *diff = &check->config;
+    const enum plumb_status status = plumb_config_compare(&check->arena, a, b, diff, err);
     if (status)
         return status;
-    for (size_t i = 0; i < diff.count; i++) {
-        const struct plumb_setting_diff *setting = &diff.settings[i];
+    for (size_t i = 0; i < diff->count; i++) {
+        const struct plumb_setting_diff *setting = &diff->settings[i];
         const bool both = setting->a && setting->b;
         add_row(check, setting->numeric ? PLUMB_CHECK_ERROR : PLUMB_CHECK_NOTE, setting->name,
                 setting->a ? setting->a : "-", setting->b ? setting->b : "-",
@@ -177,8 +166,8 @@ static enum plumb_status compare_settings(struct plumb_check *check, struct plum
                 : both           ? NULL
                                  : "only one side says");
     }
-    check_count(check, "settings that both have", (double)diff.compared, (double)diff.compared,
-                NULL);
+    check_count(check, "settings that both have", (double)diff->compared,
+                (double)diff->compared, NULL);
     return PLUMB_OK;
 }
 
@@ -228,6 +217,14 @@ static void check_spikes(struct plumb_check *check, const struct plumb_run *run,
 
 /* ---- all of it ---------------------------------------------------------------------------------------- */
 
+static void check_one(struct plumb_check *check, const struct plumb_run *run,
+                      const struct plumb_settings *settings, const char *side)
+{
+    check_batch(check, settings, side);
+    check_given(check, settings, side);
+    check_spikes(check, run, side);
+}
+
 enum plumb_status plumb_check_new(struct plumb_run *a, struct plumb_run *b,
                                   struct plumb_check **out, struct plumb_error *err)
 {
@@ -235,18 +232,18 @@ enum plumb_status plumb_check_new(struct plumb_run *a, struct plumb_run *b,
     if (!check)
         return plumb_fail_memory(err);
     check->two = b != NULL;
-    enum plumb_status status = check_parameters(check, a, b, err);
-    check_batch(check, a, "A");
-    check_given(check, a, "A");
-    check_spikes(check, a, "A");
-    if (b) {
-        check_batch(check, b, "B");
-        check_given(check, b, "B");
-        check_spikes(check, b, "B");
-        compare_batches(check, a, b);
+    enum plumb_status status = plumb_settings_open(&check->of_a, a, err);
+    if (!status && b)
+        status = plumb_settings_open(&check->of_b, b, err);
+    if (!status)
+        status = check_parameters(check, a, b, err);
+    if (!status)
+        check_one(check, a, &check->of_a, "A");
+    if (!status && b) {
+        check_one(check, b, &check->of_b, "B");
+        compare_batches(check);
         compare_notes(check, a, b);
-        if (!status)
-            status = compare_settings(check, a, b, err);
+        status = compare_settings(check, a, b, err);
     }
     if (!status && check->failed)
         status = plumb_fail_memory(err);
@@ -261,6 +258,9 @@ void plumb_check_free(struct plumb_check *check)
 {
     if (!check)
         return;
+    plumb_config_release(&check->config);
+    plumb_settings_release(&check->of_b);
+    plumb_settings_release(&check->of_a);
     plumb_arena_release(&check->arena);
     plumb_free(check);
 }
