@@ -16,6 +16,7 @@ from .mindspore_tensors import tensors_in
 
 STATE_SLOTS = {"moments": "momentum", "moment1": "moment1", "moment2": "moment2", "exp_avg": "moment1",
                "exp_avg_sq": "moment2", "accum": "momentum"}
+NOWHERE = ("", 0)
 
 
 class Entered:
@@ -26,11 +27,12 @@ class Entered:
 
 
 class Hooked:
-    """A tensor whose gradient is wanted, for one or more places. It is kept, so that its id stays its own."""
-    __slots__ = ("tensor", "places", "handle", "cells")
+    """A tensor whose gradient is wanted, for one or more places, or tells which operation's backward comes next. It is kept,
+    so that its id stays its own."""
+    __slots__ = ("tensor", "places", "maker", "handle", "cells")
 
     def __init__(self, cells, tensor):
-        self.cells, self.tensor, self.places, self.handle = cells, tensor, [], None
+        self.cells, self.tensor, self.places, self.maker, self.handle = cells, tensor, [], None, None
 
     def show(self):
         self.handle = self.tensor.register_hook(self.arrived)
@@ -41,6 +43,8 @@ class Hooked:
             self.handle = None
 
     def arrived(self, gradient):
+        if self.maker is not None:
+            self.cells.backward_of = self.maker
         self.cells.record_gradient(self.places, gradient)
 
 
@@ -56,6 +60,7 @@ class Cells:
         self.stack = []  # Entered
         self.calls = {}  # (name, class) -> calls in this step
         self.hooked = {}  # id of a tensor -> Hooked
+        self.backward_of = NOWHERE  # level op: (module, stack) of the operation whose backward runs
         session.listen(self)
 
     def step_begins(self, session):
@@ -130,10 +135,19 @@ class Cells:
             recorder.tensor(slot, gradient)
             recorder.leave()
 
+    def follow(self, tensor, maker):
+        """An operation made this tensor at (module, stack): what is computed after its gradient has come belongs there."""
+        if has_history(tensor):
+            hooked = self._hook(tensor)
+            if hooked.maker is None:
+                hooked.maker = maker
+
     @guarded
     def hide_hooks(self, arguments):
-        """Before a compiled function gets these: it would be compiled with the hooks."""
-        found = [self.hooked[id(t)] for t in tensors_in(arguments, 64) if id(t) in self.hooked] if self.hooked else []
+        """Before a compiled function gets these: it would be compiled with the hooks. At level op tensors have other
+        objects outside of the dispatch, so that all are hidden."""
+        found = list(self.hooked.values()) if not self.with_values else [
+            self.hooked[id(t)] for t in tensors_in(arguments, 64) if id(t) in self.hooked]
         for hooked in found:
             hooked.hide()
         return found
@@ -148,6 +162,7 @@ class Cells:
         for hooked in self.hooked.values():
             hooked.hide()
         self.hooked.clear()
+        self.backward_of = NOWHERE
 
     @guarded
     def after_backward(self, weights, result):

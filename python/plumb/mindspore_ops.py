@@ -1,8 +1,9 @@
 """Op level for MindSpore: every operation that PyNative dispatches, by a dispatch mode of ours.
 
 The mode is pushed when the recorder opens and popped before the interpreter ends: MindSpore aborts otherwise. The
-place of an operation is the cell that is being run. Operations inside of compiled functions are not seen, and some
-of the backward pass are not either; parameter gradients are recorded apart.
+place of an operation is the cell that is being run; in the backward pass it is the cell of the operation whose backward
+this is: MindSpore calls a hook of a tensor right before the backward of what made the tensor. Operations inside of compiled functions
+are not seen, and some of the backward pass are not either; parameter gradients are recorded apart.
 """
 import fnmatch
 import threading
@@ -37,10 +38,12 @@ class Ops:
         self.pattern = session.options.ops
         self.mode = None
         self.thread = None
+        self.here = None  # (module, stack) of the operation of the forward pass that was entered last
         self.busy = 0
         self.silent = set()  # names of what gives no tensor
         self.known = set()  # names of what does
         self.sequences = {}  # group -> collectives so far
+        self.makers = {}  # address of values -> (module, stack) of the operation that wrote them last
 
     # -- the mode -------------------------------------------------------------------------------------
 
@@ -99,7 +102,7 @@ class Ops:
     def fits(self, name):
         if self.pattern is None:
             return True
-        module = self.cells.module()
+        module, _ = self.place()
         return fnmatch.fnmatchcase(f"{module}.{name}" if module else name, self.pattern)
 
     def phase(self, name):
@@ -109,12 +112,24 @@ class Ops:
             return _plumb.OPTIMIZER
         return _plumb.BACKWARD if self.calls.in_backward else _plumb.FORWARD
 
+    def step_begins(self, session):
+        self.makers.clear()
+
+    def place(self):
+        """(module, stack) of the operation that runs now."""
+        return self.cells.backward_of if self.calls.in_backward else (self.cells.module(), _plumb.stack_now())
+
     @guarded
     def enter(self, name, inputs):
-        recorder = self.session.recorder
-        recorder.enter(self.phase(name), "" if self.calls.in_backward else self.cells.module(), name)
+        recorder, (module, called) = self.session.recorder, self.place()
+        recorder.enter(self.phase(name), module, name)
+        recorder.called_at(called)
         if not self.calls.in_backward:
-            recorder.called_at(_plumb.stack_now())
+            self.here = self.cells.backward_of = module, called  # the last one is where a backward pass begins
+            for tensor in inputs:
+                maker = self.makers.get(tensor.data_ptr())
+                if maker is not None:
+                    self.cells.follow(tensor, maker)
         for place, tensor in enumerate(inputs):
             recorder.tensor(f"input{place}", tensor)
 
@@ -130,6 +145,8 @@ class Ops:
             return
         for place, tensor in enumerate(outputs):
             recorder.tensor(f"output{place}", tensor)
+            if not self.calls.in_backward:
+                self.makers[tensor.data_ptr()] = self.here
         recorder.leave()
         if collective(name):
             group = group_of(args)

@@ -81,9 +81,19 @@ class MindSpore(unittest.TestCase):
         run = plumb.load(self.result("functional")["runs"][4]["path"])
         found = {(row["phase"], row["op"], row["slot"]) for row in run.records(step=1)}
         for expected in (("forward", "conv.Conv2D", "input1"), ("forward", "head.0.MatMul", "output0"),
-                         ("backward", "head.0.Dense", "grad:weight"), ("backward", "MatMul", "input0"),
-                         ("optimizer", "conv.weight.update", "moment2")):
+                         ("backward", "head.0.Dense", "grad:weight"), ("backward", "head.0.MatMul", "input0"),
+                         ("backward", "head.2.MatMul", "input0"), ("optimizer", "conv.weight.update", "moment2")):
             self.assertIn(expected, found)
+
+    def test_the_backward_pass_has_the_cells_of_the_forward_pass(self):
+        run = plumb.load(self.result("functional")["runs"][4]["path"])
+        forward, backward = set(), set()
+        for row in run.records(step=1):
+            if row["slot"] == "output0" and row["phase"] in ("forward", "backward"):
+                (forward if row["phase"] == "forward" else backward).add(row["op"].rpartition(".")[0])
+                self.assertIn("mindspore_programs.py:", row["called_at"], row)
+        self.assertLessEqual({"head.0", "head.1", "head.2"}, backward)
+        self.assertLessEqual(backward, forward)
 
     def test_one_step_cell(self):
         for run in self.check("one_step_cell"):
