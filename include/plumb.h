@@ -730,6 +730,7 @@ struct plumb_tensor_record {
     /* Another tool's statistics: of the counts only whether there is a nan, pos_inf, neg_inf or
      * at_max is known (0 or 1); of the numbers only min, max, mean and l2, NaN if not said. */
     bool partial_stats;
+    bool is_module;  /* of a whole module: the ops in it have records of their own */
     int64_t element; /* first not finite, else first at the type's largest value; or -1 */
     struct plumb_stats stats;
     const char *value_name; /* of the tensor in plumb_run_open_values(); NULL: not saved */

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_EVENTS = 20000, MOST_EVENTS_OF_STEP = 256, MOST_FED = 1 << 20 };
 
@@ -180,6 +181,14 @@ static void judge_against_inputs(struct walk *walk, const struct plumb_step_op *
 
 enum cause { CARRIED, CHANGED, OUTSIDE, MISSING_OP, EXTRA_OP };
 
+/* Dumps of single operations have weights among the arguments, after the data. */
+static bool may_be_weight(const struct walk *walk, size_t row)
+{
+    const struct plumb_row *a = &walk->pair->a[row];
+    return plumb_dtype_is_float((enum plumb_dtype)a->dtype) &&
+           strcmp(walk->blame->names->texts[a->slot], "input0") != 0;
+}
+
 static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *culprit)
 {
     const struct plumb_alignment *alignment = walk->pair->alignment;
@@ -202,7 +211,7 @@ static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *c
         return CHANGED;
     if (walk->pair->a[row].role == PLUMB_ROW_PARAM)
         return walk->state->dirty ? CARRIED : OUTSIDE;
-    return walk->dirty ? CARRIED : OUTSIDE;
+    return walk->dirty || (walk->state->dirty && may_be_weight(walk, row)) ? CARRIED : OUTSIDE;
 }
 
 static enum plumb_stage stage_of_input(const struct walk *walk, size_t row, enum cause cause)
@@ -286,8 +295,12 @@ static bool contains_event(const struct walk *walk, const struct plumb_step_op *
 {
     const struct plumb_step_side *a = &walk->pair->alignment->a;
     for (size_t i = walk->first_event; i < walk->blame->event_count; i++) {
-        const struct plumb_step_op *inner = &a->ops[a->order[walk->blame->events[i].position]];
-        if (inner->first > op->first && inner->last <= op->last)
+        const struct plumb_event *event = &walk->blame->events[i];
+        const struct plumb_step_op *inner = &a->ops[a->order[event->position]];
+        if ((inner->first > op->first && inner->last <= op->last) ||
+            (inner->phase == op->phase &&
+             plumb_row_is_module_of(&walk->pair->a[op->first], walk->blame->names,
+                                    event->label)))
             return true;
     }
     return false;

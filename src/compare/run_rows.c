@@ -156,6 +156,7 @@ struct plumb_row plumb_row_of(const struct plumb_tensor_record *record)
         .role = (unsigned char)role_of(record),
         .has_stats = record->has_stats,
         .has_values = record->has_values,
+        .is_module = record->is_module,
     };
     for (int i = 0; i < record->dims; i++) {
         if (__builtin_mul_overflow(row.count, record->shape[i], &row.count))
@@ -250,4 +251,14 @@ size_t plumb_rows_step_end(const struct plumb_rows *rows, size_t from)
     while (end < rows->count && rows->rows[end].step == rows->rows[from].step)
         end++;
     return end;
+}
+
+bool plumb_row_is_module_of(const struct plumb_row *row, const struct plumb_names *names,
+                            uint32_t label)
+{
+    /* "blocks.1.Block#2" is the op Block of module blocks.1. */
+    const char *own = names->texts[row->label], *op = names->texts[row->op];
+    const size_t whole = strcspn(own, "#"), length = strlen(op);
+    return row->is_module && label != row->label && whole >= length &&
+           strncmp(own, names->texts[label], whole - length) == 0;
 }

@@ -29,7 +29,7 @@ struct plumb_row {
     uint32_t value_name; /* of its saved values, or PLUMB_NO_NAME */
     unsigned char phase, dtype, role;
     unsigned char fingerprint_kind;
-    bool has_stats, has_values;
+    bool has_stats, has_values, is_module;
 };
 
 struct plumb_rows {
@@ -57,6 +57,9 @@ void plumb_rows_release(struct plumb_rows *rows);
 enum plumb_status plumb_rows_load(struct plumb_rows *rows, struct plumb_names *names,
                                   struct plumb_run *run, int rank, int64_t first, int64_t last,
                                   struct plumb_error *err);
+/* Is the row of a whole module, and what is called `label` in that? */
+bool plumb_row_is_module_of(const struct plumb_row *row, const struct plumb_names *names,
+                            uint32_t label);
 /* How many rows from `from` on belong to the same step. */
 size_t plumb_rows_step_end(const struct plumb_rows *rows, size_t from);
 

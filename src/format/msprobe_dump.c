@@ -72,6 +72,7 @@ static void emit_records(struct dump *dump, const struct plumb_msprobe_name *nam
             .fingerprint_kind = leaf->fingerprint_kind,
             .has_stats = leaf->has_stats,
             .partial_stats = leaf->is_tensor,
+            .is_module = name->kind == PLUMB_MSPROBE_MODULE,
             .has_values = saved,
             .element = -1,
             .stats = leaf->stats,
