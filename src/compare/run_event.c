@@ -1,5 +1,5 @@
 /* run_event.c - what an event amounts to, and one sentence that says so with its numbers. */
-#include "compare/run_diff.h"
+#include "compare/run_data.h"
 
 #include "compare/run_value_pair.h"
 #include "model/dtype.h"
@@ -69,24 +69,6 @@ static void describe_types(const struct plumb_event *event, char *text, size_t s
                        plumb_dtype_name((enum plumb_dtype)event->b.dtype));
 }
 
-/* What B's batch may be, from its statistics. */
-static void describe_data(const struct plumb_event *event, char *text, size_t size)
-{
-    double s, t;
-    const struct plumb_stats *a = &event->a.stats, *b = &event->b.stats;
-    text[0] = '\0';
-    if (event->stage != PLUMB_STAGE_DATA || event->error.basis == PLUMB_BASIS_BITS)
-        return;
-    if (event->error.reordered)
-        (void)snprintf(text, size, "; the samples are the same, in another order");
-    else if (b->min == b->max && a->min < a->max)
-        (void)snprintf(text, size, "; all values of B are %.6g", b->min);
-    else if (plumb_dtype_is_float((enum plumb_dtype)event->a.dtype) &&
-             plumb_row_is_affine(&event->a, &event->b, &s, &t))
-        (void)snprintf(text, size, "; B is A times %.6g plus %.6g: another normalisation", s,
-                       t);
-}
-
 /* ---- sentences ----------------------------------------------------------------------------------- */
 
 static const char *sentence_of_input(const struct plumb_event *event)
@@ -137,11 +119,13 @@ static const char *sentence_of_output(const struct plumb_event *event, bool by_s
 static char *write_reason(struct plumb_run_diff *diff, const struct plumb_event *event,
                           const struct plumb_judgement *judgement)
 {
-    char numbers[512], types[64], data[160], other[300] = "";
+    char numbers[512], types[64], data[240], other[300] = "";
     const char *const *texts = diff->names.texts;
     describe_numbers(event, numbers, sizeof numbers);
     describe_types(event, types, sizeof types);
-    describe_data(event, data, sizeof data);
+    data[0] = '\0';
+    if (event->stage == PLUMB_STAGE_DATA)
+        plumb_data_describe(diff, event, data, sizeof data);
     if (judgement)
         (void)snprintf(numbers, sizeof numbers, "%.500s", judgement->reason);
     if (event->kind == PLUMB_EVENT_WEIGHT_MISSING || event->kind == PLUMB_EVENT_WEIGHT_EXTRA)
