@@ -3,6 +3,7 @@ import os
 import platform
 import shlex
 import sys
+import warnings
 
 # What changes the numbers or the speed of a training; the rest of the environment is nobody's business.
 PREFIXES = ("CUDA_", "NCCL_", "TORCH", "PYTORCH_", "OMP_", "MKL_", "KMP_", "GLOO_", "HCCL_", "ASCEND_", "MS_", "GLOG_",
@@ -40,12 +41,14 @@ def of_process():
 def versions():
     """Of every package that is imported and says it."""
     found = {}
-    for name, module in list(sys.modules.items()):
-        if "." in name or name.startswith("_") or name in sys.stdlib_module_names:
-            continue
-        version = getattr(module, "__version__", None)
-        if isinstance(version, str):
-            found[name] = str(version)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some do not like to be asked
+        for name, module in list(sys.modules.items()):
+            if "." in name or name.startswith("_") or name in sys.stdlib_module_names:
+                continue
+            version = getattr(module, "__version__", None)
+            if isinstance(version, str):
+                found[name] = str(version)
     return found
 
 

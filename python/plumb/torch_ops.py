@@ -15,7 +15,7 @@ from . import _plumb, torch_reference
 from .capture import guarded
 from .torch_collectives import NAMES
 from .torch_device import FORCED
-from .torch_ops_device import DeviceMode
+from .torch_ops_device import Aside, DeviceMode
 
 COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT = 1, 2, 4, 8, 16, 32
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::")
@@ -106,14 +106,18 @@ def find_sequence_number():
             _plumb.ops_probe_expect(-1, 0)
 
 
-class Mode(_plumb.DispatchBase, _python_dispatch.TorchDispatchMode):
+class Mode(_plumb.DispatchBase, Aside, _python_dispatch.TorchDispatchMode):
     """The slower route; its handler is in C."""
 
-    supports_higher_order_operators = True
 
-    @classmethod
-    def ignore_compile_internals(cls):
-        return True  # else torch.compile runs everything uncompiled while the mode is on
+def enters(module, inputs):
+    if not torch.compiler.is_compiling():  # torch.compile follows a hook in Python, and leaves this out
+        _plumb.module_enter(module, inputs)
+
+
+def leaves(module, inputs, output):
+    if not torch.compiler.is_compiling():
+        _plumb.module_leave(module, inputs, output)
 
 
 def prepare_modes():
@@ -203,8 +207,8 @@ class Operators:
         if _plumb.ops_missed():
             _plumb.ops_table(operators())
         self.hooks = [
-            torch_module.register_module_forward_pre_hook(_plumb.module_enter),
-            torch_module.register_module_forward_hook(_plumb.module_leave, always_call=True),
+            torch_module.register_module_forward_pre_hook(enters),
+            torch_module.register_module_forward_hook(leaves, always_call=True),
         ]
         self.on = True
         if self.mode:

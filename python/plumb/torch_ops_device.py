@@ -71,9 +71,21 @@ def limits(dtype):
     return 0.0, float(torch.iinfo(dtype).max)
 
 
-class DeviceMode(TorchDispatchMode):
+class Aside:
+    """Lets torch.compile do its work: else it runs everything uncompiled while a mode is on."""
     supports_higher_order_operators = True
 
+    @classmethod
+    def ignore_compile_internals(cls):
+        return True
+
+    @classmethod
+    def is_infra_mode(cls):
+        """How a torch before 2.9 is told the same."""
+        return not hasattr(TorchDispatchMode, "ignore_compile_internals")
+
+
+class DeviceMode(Aside, TorchDispatchMode):
     def __init__(self, session, describe):
         super().__init__()
         self.session = session
@@ -83,10 +95,6 @@ class DeviceMode(TorchDispatchMode):
         self.calls = {}
         self.factors = {}  # by device
         self.flags = {}
-
-    @classmethod
-    def ignore_compile_internals(cls):
-        return True
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         result = function(*arguments, **(keywords or {}))

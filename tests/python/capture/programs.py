@@ -165,7 +165,39 @@ def closures():
     return losses, weights(model), 2
 
 
+def wide(prepare=lambda model: model):
+    """Tensors so large that torch splits the work on them among its threads."""
+    torch.manual_seed(9)
+    model, losses = nn.Sequential(nn.Linear(12, 512), nn.GELU(), nn.LayerNorm(512), nn.Dropout(0.1), nn.Linear(512, 4)), []
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    trained = prepare(model)
+    for x, y in batches(4, 256):
+        loss = F.cross_entropy(trained(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, weights(model), 4
+
+
+def wide_compiled():
+    torch.compiler.reset()  # else it gives up after eight models
+    return wide(torch.compile)
+
+
+def data_parallel():
+    """DistributedDataParallel in a group of one: its hooks and its reducer are at work."""
+    import tempfile
+    with tempfile.TemporaryDirectory() as folder:
+        torch.distributed.init_process_group("gloo", init_method=f"file://{folder}/store", rank=0, world_size=1)
+        try:
+            return wide(nn.parallel.DistributedDataParallel)
+        finally:
+            torch.distributed.destroy_process_group()
+
+
 def compiled():
+    torch.compiler.reset()
     model, losses = classifier(), []
     fast = torch.compile(model)
     optimizer = torch.optim.SGD(model.parameters(), 0.1)
@@ -211,3 +243,4 @@ def trainer():
 ALL = (plain, convolutions, workers, accumulation, checkpointing, reentrant_checkpointing, mixed_precision,
        overflowing_scale, overflowing_scale_fused, adversaries, closures)
 SLOW = (compiled, trainer)
+THREADED = (wide, convolutions, data_parallel, wide_compiled)

@@ -2,7 +2,6 @@
 import importlib.util
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 import programs
 from capture_case import CaptureTest, plumb
@@ -14,8 +13,11 @@ LEVELS = [dict(level="watch"), dict(level="module"), dict(level="module", save="
 class Bits(CaptureTest):
     def setUp(self):
         super().setUp()
+        self.use_threads(1)
+
+    def use_threads(self, count):
         threads = torch.get_num_threads()
-        torch.set_num_threads(1)
+        torch.set_num_threads(count)
         self.addCleanup(torch.set_num_threads, threads)
 
     def compare(self, program, levels):
@@ -41,26 +43,22 @@ class Bits(CaptureTest):
             self.assertEqual(list(recorded.values()), losses)
 
 
-# A torch before this takes compiled code apart while a dispatch mode is on, and draws its random numbers in another order.
-LEAVES_COMPILED_CODE = hasattr(TorchDispatchMode, "ignore_compile_internals")
-
-
-def add(program, levels):
+def add(program, levels, threads=1):
     def test(self):
+        self.use_threads(threads)
         if program is programs.trainer and not importlib.util.find_spec("transformers"):
             self.skipTest("no transformers beside this torch")
-        chosen = levels
-        if program is programs.compiled and not LEAVES_COMPILED_CODE:
-            chosen = [options for options in levels if options.get("level") != "op"]
-        self.compare(program, chosen)
+        self.compare(program, levels)
 
-    setattr(Bits, f"test_{program.__name__}", test)
+    setattr(Bits, f"test_{program.__name__}" + (f"_in_{threads}_threads" if threads > 1 else ""), test)
 
 
 for each in programs.ALL:
     add(each, LEVELS)
 for each in programs.SLOW:
     add(each, LEVELS[:2] + LEVELS[4:5])
+for each in programs.THREADED:
+    add(each, LEVELS[4:5], threads=2)
 del each
 
 
