@@ -10,9 +10,11 @@
 #include "command.h"
 #include "launch.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -107,6 +109,24 @@ static bool choose_directory(const struct capture_wish *arguments, char **comman
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
+/* Told now rather than when the training has begun. */
+static bool can_be_made(const char *directory)
+{
+    char path[PATH_SIZE];
+    (void)snprintf(path, sizeof path, "%s", directory);
+    while (access(path, W_OK | X_OK) != 0) {
+        char *slash = strrchr(path, '/');
+        if (errno != ENOENT || !slash || slash == path) {
+            (void)fprintf(stderr,
+                          "plumb run: %s: cannot be written (%s: %s); choose another --out\n",
+                          directory, path, strerror(errno));
+            return false;
+        }
+        *slash = '\0';
+    }
+    return true;
+}
+
 struct news {
     const char *directory;
     struct plumb_run *run;
@@ -153,7 +173,18 @@ static void say_runs(const char *directory, const char *shown, const char *again
                       last, shown, shown, last > 2 ? " and so on" : "", shown);
 }
 
-static void say_where(const char *directory, const char *against)
+static void say_nothing(int status)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
+                              "step under torch or mindspore\n");
+    else
+        (void)fprintf(stderr,
+                      "plumb: nothing was recorded: the command ended before a backward "
+                      "pass or an optimizer step\n");
+}
+
+static void say_where(const char *directory, const char *against, int status)
 {
     char here[PATH_SIZE];
     const size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
@@ -163,8 +194,7 @@ static void say_where(const char *directory, const char *against)
     if (plumb_run_is(directory))
         say_runs(directory, shown, against);
     else
-        (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
-                              "step under torch or mindspore\n");
+        say_nothing(status);
 }
 
 static int run(int argc, char **argv)
@@ -180,7 +210,8 @@ static int run(int argc, char **argv)
         return fail_usage(&command_run, "say what to run");
     char **command = argv + first;
     if (!capture_wish_check(&arguments) || !capture_wish_like_other(&arguments) ||
-        !choose_directory(&arguments, command, directory) || !capture_place(site, sizeof site))
+        !choose_directory(&arguments, command, directory) || !can_be_made(directory) ||
+        !capture_place(site, sizeof site))
         return EXIT_TROUBLE;
     if (!capture_wish_tell(&arguments, directory, site, command)) {
         (void)fprintf(stderr, "plumb run: the environment has no room for the options\n");
@@ -192,7 +223,7 @@ static int run(int argc, char **argv)
     plumb_run_close(news.run);
     if (!started)
         return EXIT_TROUBLE;
-    say_where(directory, arguments.against);
+    say_where(directory, arguments.against, status);
     return launch_exit(status);
 }
 

@@ -67,9 +67,12 @@ static bool list_row(void *context, const struct plumb_tensor_record *record)
     for (size_t i = 0; i < 4; i++)
         plumb_table_text_cell(table, "%s",
                               record->has_stats ? plumb_word_number(numbers[i], words[i]) : "");
-    plumb_table_text_cell(table, "%s",
-                          record->has_stats ? counts_word(stats, record->partial_stats, counts)
-                                            : "");
+    if (record->has_stats)
+        plumb_table_text_cell(table, "%s", counts_word(stats, record->partial_stats, counts));
+    else if (record->fingerprint_kind != PLUMB_FINGERPRINT_NONE)
+        plumb_table_text_cell(table, "%016llx", (unsigned long long)record->fingerprint);
+    else
+        plumb_table_text_cell(table, "%s", "");
     return !table->failed;
 }
 

@@ -9,6 +9,9 @@ enum plumb_status plumb_run_text(struct plumb_run *run,
                                  const struct plumb_run_report_options *options,
                                  struct plumb_buffer *to, struct plumb_error *err);
 void plumb_run_json(const struct plumb_run *run, struct plumb_buffer *to);
+/* run_config_text.c: the settings in the order they matter; one JSON value in words. */
+void plumb_run_config_text(const struct plumb_run *run, struct plumb_buffer *to);
+void plumb_setting_text(const char *json, struct plumb_buffer *to);
 /* One series. */
 void plumb_series_chart(const struct plumb_series *series, int width, struct plumb_buffer *to);
 void plumb_series_json(struct plumb_json_writer *json, const struct plumb_series *series);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_SERIES = 40, MOST_CONFIG = 40, MOST_OPS = 40, LAST_OPERATIONS = 8 };
+enum { MOST_SERIES = 40, MOST_OPS = 40, LAST_OPERATIONS = 8 };
 
 bool plumb_run_steps(const struct plumb_run *run, int64_t *first, int64_t *last)
 {
@@ -30,6 +30,13 @@ static void write_more(size_t count, size_t most, const char *what, struct plumb
         plumb_buffer_printf(to, "  and %zu more %s\n", count - most, what);
 }
 
+static void write_note(const struct plumb_note *note, struct plumb_buffer *to)
+{
+    plumb_buffer_printf(to, "  %s: ", note->key);
+    plumb_setting_text(note->json, to);
+    plumb_buffer_text(to, "\n");
+}
+
 static void write_head(const struct plumb_run *run, struct plumb_buffer *to)
 {
     int64_t first = 0, last = 0;
@@ -47,7 +54,7 @@ static void write_head(const struct plumb_run *run, struct plumb_buffer *to)
     for (size_t i = 0; i < plumb_run_note_count(run); i++) {
         const struct plumb_note *note = plumb_run_note(run, i);
         if (strcmp(note->key, "command_line") == 0 || strcmp(note->key, "framework") == 0)
-            plumb_buffer_printf(to, "  %s: %s\n", note->key, note->json);
+            write_note(note, to);
     }
 }
 
@@ -142,22 +149,20 @@ static void write_series(const struct plumb_run *run, int width, struct plumb_bu
     write_more(count, MOST_SERIES, "series", to);
 }
 
-static void write_config(const struct plumb_run *run, struct plumb_buffer *to)
-{
-    const size_t count = plumb_run_config_count(run);
-    if (count)
-        plumb_buffer_text(to, "\n  config\n");
-    for (size_t i = 0; i < count && i < MOST_CONFIG; i++)
-        plumb_buffer_printf(to, "    %s = %.200s\n", plumb_run_config(run, i)->key,
-                            plumb_run_config(run, i)->json);
-    write_more(count, MOST_CONFIG, "settings", to);
-}
+/* The last step at which any rank has tensor records, and how many. */
+struct last_step {
+    int64_t step;
+    size_t records;
+    bool stats; /* more than fingerprints */
+};
 
-/* The last step at which any rank has tensor records. */
 static bool keep_step(void *context, const struct plumb_tensor_record *record)
 {
-    int64_t *step = context;
-    *step = record->step > *step ? record->step : *step;
+    struct last_step *last = context;
+    if (record->step > last->step)
+        *last = (struct last_step){.step = record->step};
+    last->records += record->step == last->step;
+    last->stats |= record->step == last->step && record->has_stats;
     return true;
 }
 
@@ -165,25 +170,34 @@ static enum plumb_status write_ops(struct plumb_run *run, int width, struct plum
                                    struct plumb_error *err)
 {
     const struct plumb_run_rank *rank = plumb_run_rank(run, 0);
-    int64_t step = INT64_MIN;
+    struct last_step last = {.step = INT64_MIN};
     /* Records come in order: those of the last steps tell. */
     struct plumb_run_query query = {.rank = -1, .some_steps = true};
     if (!rank || !rank->records)
         return PLUMB_OK;
     enum plumb_status status = PLUMB_OK;
-    for (int64_t back = 1; step == INT64_MIN && !status && back < INT64_MAX / 4; back *= 4) {
+    for (int64_t back = 1; last.step == INT64_MIN && !status && back < INT64_MAX / 4;
+         back *= 4) {
         query.last_step = rank->last_step;
         query.first_step = rank->last_step - back;
-        status = plumb_run_visit_records(run, &query, keep_step, &step, err);
+        status = plumb_run_visit_records(run, &query, keep_step, &last, err);
         if (query.first_step < -1)
             break;
     }
-    if (status || step == INT64_MIN)
+    if (status || last.step == INT64_MIN)
         return status;
+    const long long step = last.step;
+    if (!last.stats) {
+        plumb_buffer_printf(
+            to,
+            "\n  %zu fingerprints of tensors at step %lld; `plumb show %s --step "
+            "%lld` lists them\n",
+            last.records, step, plumb_run_path(run), step);
+        return PLUMB_OK;
+    }
     query = (struct plumb_run_query){
         .rank = rank->rank, .some_steps = true, .first_step = step, .last_step = step};
-    plumb_buffer_printf(to, "\n  tensor records of rank %d at step %lld\n", rank->rank,
-                        (long long)step);
+    plumb_buffer_printf(to, "\n  tensor records of rank %d at step %lld\n", rank->rank, step);
     return plumb_records_text(run, &query, MOST_OPS, width, to, err);
 }
 
@@ -237,7 +251,7 @@ enum plumb_status plumb_run_text(struct plumb_run *run,
     else
         write_ranks(run, options->width, to);
     write_series(run, options->width, to);
-    write_config(run, to);
+    plumb_run_config_text(run, to);
     const enum plumb_status status = write_ops(run, options->width, to, err);
     write_last_operations(run, to);
     plumb_run_warnings_text(run, to);

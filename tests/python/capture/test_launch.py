@@ -62,6 +62,11 @@ class Examples(CaptureTest):
         self.assertIn("blocks.0.attention.qkv.weight", config["model.shapes"])
         for name in ("lr", "grad_norm", "throughput", "update_norm"):
             self.assertTrue(run.series(name), name)
+        shown = subprocess.run([PLUMB, "show", self.path("run")], capture_output=True, text=True).stdout
+        self.assertIn("\n    optimizer.name = AdamW\n", shown)
+        self.assertIn("\n    model.tree = (28 entries)\n", shown)
+        self.assertLess(shown.index("optimizer.name"), shown.index("version.torch"))
+        self.assertRegex(shown, r"\n  \d+ fingerprints of tensors at step 11; `plumb show \S+ --step 11` lists them\n")
 
     def test_resnet_like(self):
         weights = [self.path("with.pth"), self.path("without.pth")]

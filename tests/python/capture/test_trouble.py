@@ -94,6 +94,13 @@ class Disk(CaptureTest):
         self.assertEqual(len(said), 1)
         self.assertIn("nothing is recorded", said[0])
 
+    def test_plumb_run_says_so_before_the_training(self):
+        with open(self.path("file"), "w", encoding="utf-8"):
+            pass
+        done = self.launch("-c", "print('trained')", out="file/run", status=2)
+        self.assertEqual(done.stdout, "")
+        self.assertRegex(done.stderr, r"^plumb run: \S*/file/run: cannot be written \(.*Not a directory\); choose another --out\n$")
+
     def train_into(self, out):
         session = plumb.attach(out=out, level="module", save="tensors")
         session.options.launched = True  # does not say where the run is
