@@ -3,6 +3,7 @@ import mindspore
 from mindspore import Tensor, context
 from mindspore.experimental import optim
 
+from . import configuration
 from .mindspore_names import own_parameters
 from .mindspore_tensors import number
 
@@ -62,6 +63,9 @@ def models(names):
     yield "model.trainable", counts["trainable"]
     yield "model.tree", tree
     yield "model.shapes", shapes
+    for _, root in names.roots:
+        for _, cell in root.cells_and_names():
+            yield from configuration.of_module("mindspore", names.cells.get(id(cell), ""), cell, cell.extend_repr)
 
 
 def of_optimizer(optimizer, key, names):

@@ -11,7 +11,7 @@ from mindspore import context, nn
 
 from . import _plumb, mindspore_setup
 from .capture import guarded
-from .mindspore_names import Names
+from .mindspore_names import Names, own_parameters
 from .mindspore_scale import Scales
 from .mindspore_tensors import loss_in, number, tensors_in
 from .mindspore_updates import Updates
@@ -27,6 +27,7 @@ class Watch:
         self.session = session
         self.optimizers = weakref.WeakSet()
         self.names = Names(self.optimizers)
+        self.weights_recorded = False
         self.stepping = Stepping(session, self.optimizers)
         self.updates = Updates(session)
         self.scales = Scales()
@@ -73,6 +74,22 @@ class Watch:
 
     def step_begins(self, session):
         self.began["step"] = now()
+        if self.active and not self.weights_recorded and session.options.level == "watch":
+            self.weights_recorded = True
+            self.record_weights()
+
+    @guarded
+    def record_weights(self):
+        """What the training starts from; finer levels record it themselves."""
+        recorder = self.session.recorder
+        for _, root in self.names.roots:
+            for _, cell in root.cells_and_names():
+                own = own_parameters(cell)
+                if own:
+                    recorder.enter(_plumb.FORWARD, self.names.cells.get(id(cell), ""), "parameters", 0)
+                    for name, parameter in own:
+                        recorder.fingerprint(f"param:{name}", parameter)
+                    recorder.leave()
 
     def step_ends(self, session):
         if not self.active:

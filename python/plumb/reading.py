@@ -51,5 +51,5 @@ def load(path):
 
 
 def diff(a, b, map=None):
-    """What `plumb diff --json A B` says, as a dictionary. A is the reference."""
+    """What `plumb diff --json A B` says, as a dictionary; of two runs or of two tensor files. A is the reference."""
     return json.loads(_plumb.diff_json(os.fspath(a), os.fspath(b), map))

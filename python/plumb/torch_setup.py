@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-from . import _plumb
+from . import _plumb, configuration
 from .capture import guarded
 
 now = _plumb.now
@@ -54,6 +54,9 @@ def models(names):
     yield "model.trainable", counts["trainable"]
     yield "model.tree", tree
     yield "model.shapes", shapes
+    for _, root in names.roots:
+        for module in root.modules():
+            yield from configuration.of_module("torch", names.modules.get(id(module), ""), module, module.extra_repr)
 
 
 def of_optimizer(optimizer, key, names):

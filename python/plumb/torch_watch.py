@@ -95,6 +95,22 @@ class Watch:
             self.session.config(key, value)
         for _, root in self.names.roots:
             self._time_forward(root)
+        if self.session.options.level == "watch":
+            self.record_weights(parameters)
+
+    def record_weights(self, trained):
+        """What the training starts from; finer levels record it themselves."""
+        recorder = self.session.recorder
+        for _, root in self.names.roots:
+            if not any(id(p) in trained for p in root.parameters()):
+                continue  # a model that is there and not trained
+            for module in root.modules():
+                own = [(name, p) for name, p in module.named_parameters(recurse=False) if not self.device.is_far(p)]
+                if own:
+                    recorder.enter(_plumb.FORWARD, self.names.modules.get(id(module), ""), "parameters", 0)
+                    for name, parameter in own:
+                        recorder.fingerprint(f"param:{name}", parameter)
+                    recorder.leave()
 
     def step_begins(self, session):
         self.step_began = now()

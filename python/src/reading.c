@@ -132,31 +132,59 @@ static PyObject *file_json(PyObject *self, PyObject *args)
     return result(status, &error, &text);
 }
 
-static PyObject *diff_json(PyObject *self, PyObject *args)
+static enum plumb_status diff_files(const char *const paths[2], const char *map,
+                                    const struct plumb_sink *sink, struct plumb_error *error)
 {
-    const char *paths[2] = {NULL, NULL};
-    struct plumb_diff_options options = {0};
+    const struct plumb_diff_options options = {.map_path = map};
     const struct plumb_diff_report_options form = {.form = PLUMB_REPORT_JSON};
-    struct text text = {0};
-    const struct plumb_sink sink = {append, &text};
-    struct plumb_error error;
     struct plumb_file *a = NULL, *b = NULL;
     struct plumb_diff *diff = NULL;
-    enum plumb_status status;
-    (void)self;
-    if (!PyArg_ParseTuple(args, "ss|z", &paths[0], &paths[1], &options.map_path))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    status = plumb_file_open(paths[0], NULL, &a, &error);
+    enum plumb_status status = plumb_file_open(paths[0], NULL, &a, error);
     if (!status)
-        status = plumb_file_open(paths[1], NULL, &b, &error);
+        status = plumb_file_open(paths[1], NULL, &b, error);
     if (!status)
-        status = plumb_diff_new(a, b, &options, &diff, &error);
+        status = plumb_diff_new(a, b, &options, &diff, error);
     if (!status)
-        status = plumb_report_diff(diff, &form, &sink, &error);
+        status = plumb_report_diff(diff, &form, sink, error);
     plumb_diff_free(diff);
     plumb_file_close(a);
     plumb_file_close(b);
+    return status;
+}
+
+static enum plumb_status diff_runs(const char *const paths[2], const struct plumb_sink *sink,
+                                   struct plumb_error *error)
+{
+    const struct plumb_run_diff_report_options form = {.form = PLUMB_REPORT_JSON};
+    struct plumb_run *a = NULL, *b = NULL;
+    struct plumb_run_diff *diff = NULL;
+    enum plumb_status status = plumb_run_open(paths[0], &a, error);
+    if (!status)
+        status = plumb_run_open(paths[1], &b, error);
+    if (!status)
+        status = plumb_run_diff_new(a, b, NULL, &diff, error);
+    if (!status)
+        status = plumb_report_run_diff(diff, &form, sink, error);
+    plumb_run_diff_free(diff);
+    plumb_run_close(a);
+    plumb_run_close(b);
+    return status;
+}
+
+static PyObject *diff_json(PyObject *self, PyObject *args)
+{
+    const char *paths[2] = {NULL, NULL}, *map = NULL;
+    struct text text = {0};
+    const struct plumb_sink sink = {append, &text};
+    struct plumb_error error;
+    enum plumb_status status;
+    (void)self;
+    if (!PyArg_ParseTuple(args, "ss|z", &paths[0], &paths[1], &map))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS
+    status = plumb_run_is(paths[0]) && plumb_run_is(paths[1])
+                 ? diff_runs(paths, &sink, &error)
+                 : diff_files(paths, map, &sink, &error);
     Py_END_ALLOW_THREADS
     return result(status, &error, &text);
 }

@@ -124,14 +124,18 @@ static bool add_series_root(struct plumb_run_diff *diff)
 static bool blame_setting(struct plumb_run_diff *diff)
 {
     struct plumb_run_root *first = &diff->roots[0];
+    const char *op = first->basis == PLUMB_BASIS_SERIES ? NULL : first->op;
     const struct plumb_setting_diff *setting =
-        diff->root_count ? plumb_config_find(&diff->config, first->stage, first->rank) : NULL;
+        diff->root_count ? plumb_config_find(&diff->config, first->stage, first->rank, op)
+                         : NULL;
     if (!setting)
         return true;
     diff->setting = setting;
-    first->reason = plumb_arena_printf(
-        &diff->arena, "the setting '%s' (%s) is %s in A and %s in B; it first shows here: %s",
-        setting->name, setting->key_b, setting->a, setting->b, first->reason);
+    diff->setting_words = plumb_setting_sentence(&diff->arena, setting);
+    first->reason = diff->setting_words
+                        ? plumb_arena_printf(&diff->arena, "%s; it first shows here: %s",
+                                             diff->setting_words, first->reason)
+                        : NULL;
     first->stage = PLUMB_STAGE_CONFIG;
     first->basis = PLUMB_BASIS_SETTING;
     return first->reason != NULL;
@@ -193,10 +197,11 @@ static bool describe_config(struct plumb_run_diff *diff)
     row->known = config->compared > 0;
     row->verdict = config->numeric ? PLUMB_DIFFERENT : PLUMB_IDENTICAL;
     if (config->numeric)
-        row->detail =
-            plumb_arena_printf(&diff->arena, "%s: %s in A, %s in B%s", config->settings[0].name,
-                               config->settings[0].a, config->settings[0].b,
-                               config->numeric > 1 ? ", and more (--all)" : "");
+        row->detail = plumb_arena_printf(
+            &diff->arena, "%s%s",
+            plumb_setting_sentence(&diff->arena,
+                                   diff->setting ? diff->setting : &config->settings[0]),
+            config->numeric > 1 ? ", and more (--all)" : "");
     else if (config->compared)
         row->detail =
             plumb_arena_printf(&diff->arena, "%zu settings agree%s", config->compared,

@@ -2,6 +2,7 @@
 #include "compare/run_config.h"
 
 #include "base/error.h"
+#include "base/text.h"
 #include "compare/run_derived.h"
 #include "compare/setting_value.h"
 
@@ -128,19 +129,56 @@ static bool acts_on(const struct plumb_setting_diff *setting, enum plumb_stage s
     return precision && stage >= PLUMB_STAGE_WEIGHTS;
 }
 
+/* Is the op in the layer whose setting it is? Without an op, any may be meant. */
+static bool is_of_layer(const struct plumb_setting_diff *setting, const char *op)
+{
+    const char *module = plumb_settings_module(setting->name);
+    const size_t length = module ? strlen(module) : 0;
+    return !length || !op || (plumb_text_starts(op, module) && op[length] == '.');
+}
+
 /* One that somebody wrote is a better answer than what it amounts to, one of this rank than another's. */
 const struct plumb_setting_diff *plumb_config_find(const struct plumb_config_diff *diff,
-                                                   enum plumb_stage stage, int rank)
+                                                   enum plumb_stage stage, int rank,
+                                                   const char *op)
 {
     const struct plumb_setting_diff *best = NULL;
     int most = -1;
     for (size_t i = 0; i < diff->numeric; i++) {
         const struct plumb_setting_diff *setting = &diff->settings[i];
-        const int worth = 2 * (setting->rank == rank) + !setting->derived;
-        if (acts_on(setting, stage) && worth > most) {
+        const bool known_layer = op && plumb_settings_module(setting->name);
+        const int worth = 4 * known_layer + 2 * (setting->rank == rank) + !setting->derived;
+        if (acts_on(setting, stage) && is_of_layer(setting, op) && worth > most) {
             most = worth;
             best = setting;
         }
     }
     return best;
+}
+
+/* ---- words ------------------------------------------------------------------------------------- */
+
+/* A JSON string without its quotes, if nothing in it is escaped. */
+static const char *unquoted(struct plumb_arena *arena, const char *json)
+{
+    const size_t length = strlen(json);
+    const bool plain =
+        length >= 2 && json[0] == '"' && json[length - 1] == '"' && !strchr(json, '\\');
+    return plain ? plumb_arena_text(arena, json + 1, length - 2) : json;
+}
+
+const char *plumb_setting_sentence(struct plumb_arena *arena,
+                                   const struct plumb_setting_diff *setting)
+{
+    const char *module = plumb_settings_module(setting->name);
+    const char *a = unquoted(arena, setting->a), *b = unquoted(arena, setting->b);
+    if (!a || !b)
+        return NULL;
+    if (module)
+        return plumb_arena_printf(arena, "layer %s is %s in A and %s in B", module, a, b);
+    const char *key = setting->key_b ? setting->key_b : setting->key_a;
+    if (setting->derived || !key || strcasecmp(key, setting->name) == 0)
+        return plumb_arena_printf(arena, "%s is %s in A and %s in B", setting->name, a, b);
+    return plumb_arena_printf(arena, "%s (%s) is %s in A and %s in B", setting->name, key, a,
+                              b);
 }

@@ -16,9 +16,14 @@ struct plumb_config_diff {
 enum plumb_status plumb_config_compare(struct plumb_arena *arena, struct plumb_run *a,
                                        struct plumb_run *b, struct plumb_config_diff *diff,
                                        struct plumb_error *err);
-/* The first setting that acts on `stage` and differs on `rank`; NULL if there is none. */
+/* The setting that acts on `stage`, in the layer of `op` (NULL: not known), and differs, `rank`'s first; NULL
+ * if there is none. */
 const struct plumb_setting_diff *plumb_config_find(const struct plumb_config_diff *diff,
-                                                   enum plumb_stage stage, int rank);
+                                                   enum plumb_stage stage, int rank,
+                                                   const char *op);
+/* "learning rate (optimizer.lr) is 0.1 in A and 0.2 in B", "layer norm1 is LayerNorm(eps=1e-05) in A and ..."; NULL: no memory. */
+const char *plumb_setting_sentence(struct plumb_arena *arena,
+                                   const struct plumb_setting_diff *setting);
 /* Gives the names back; the rows are in the arena. */
 void plumb_config_release(struct plumb_config_diff *diff);
 

@@ -39,6 +39,7 @@ struct plumb_run_diff {
     bool exact;   /* all before the first root is the same to the last bit */
     enum plumb_verdict verdict;
     const struct plumb_setting_diff *setting; /* the cause, if it is one; else NULL */
+    const char *setting_words;
     const char *summary, *sure, *next;
     double confidence;
     uint64_t victims;

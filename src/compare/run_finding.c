@@ -88,12 +88,9 @@ static bool say_first(struct plumb_run_diff *diff)
     const struct plumb_run_root *first = &diff->roots[0];
     diff->summary =
         diff->setting
-            ? plumb_arena_printf(
-                  &diff->arena,
-                  "B leaves A at step %lld on rank %d because of a setting: %s is "
-                  "%s in A and %s in B",
-                  (long long)first->step, first->rank, diff->setting->name, diff->setting->a,
-                  diff->setting->b)
+            ? plumb_arena_printf(&diff->arena,
+                                 "B leaves A at step %lld on rank %d because of a setting: %s",
+                                 (long long)first->step, first->rank, diff->setting_words)
             : plumb_arena_printf(&diff->arena, "B leaves A at step %lld on rank %d in %s %s",
                                  (long long)first->step, first->rank,
                                  first->basis == PLUMB_BASIS_SERIES ? "the series"
@@ -114,6 +111,9 @@ static bool say_sure(struct plumb_run_diff *diff)
                          ? "as far as statistics tell: a difference that leaves norm, mean and "
                            "extremes as they are is not excluded"
                          : "every record has the same fingerprint or the same values";
+    } else if (diff->setting) {
+        diff->confidence = 0.85;
+        diff->sure = "the setting acts where the first difference shows";
     } else if (first->basis == PLUMB_BASIS_SERIES) {
         diff->confidence = 0.6;
         diff->sure = "from series alone: record the ops of this step to see which it is";
@@ -141,6 +141,8 @@ static bool say_next(struct plumb_run_diff *diff)
     const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
     if (!first || diff->verdict <= PLUMB_ROUNDING)
         diff->next = "nothing to do";
+    else if (diff->setting)
+        diff->next = "set B as A and run it again: if a difference stays, it has another cause";
     else if (first->basis == PLUMB_BASIS_SERIES)
         diff->next = plumb_arena_printf(
             &diff->arena, "plumb plan-capture %s %s: how to record the ops of step %lld",

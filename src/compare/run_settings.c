@@ -60,16 +60,25 @@ static const struct setting *find_setting(const struct plumb_table *aliases, con
     return NULL;
 }
 
+const char *plumb_settings_module(const char *name)
+{
+    static const char mark[] = ".module:";
+    const char *found = strstr(name, mark);
+    return found ? found + strlen(mark) : NULL;
+}
+
 static bool add_entry(struct plumb_settings *settings, const struct plumb_table *aliases,
                       size_t i)
 {
     const struct plumb_run_config *config = plumb_run_config(settings->run, i);
     char plain[KEY_SIZE];
     plain_key(config->key, plain);
-    const struct setting *setting = find_setting(aliases, plain);
-    settings->acts[i] = setting ? setting->acts : ACTS_PLAIN;
-    settings->names[i] =
-        setting ? setting->name : plumb_arena_text(&settings->arena, plain, strlen(plain));
+    const bool of_module = plumb_settings_module(config->key) != NULL;
+    const struct setting *setting = of_module ? NULL : find_setting(aliases, plain);
+    settings->acts[i] = setting ? setting->acts : of_module ? PLUMB_STAGE_FORWARD : ACTS_PLAIN;
+    settings->names[i] = setting     ? setting->name
+                         : of_module ? config->key
+                                     : plumb_arena_text(&settings->arena, plain, strlen(plain));
     if (!settings->names[i])
         return false;
     const char *place =

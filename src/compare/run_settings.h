@@ -26,6 +26,8 @@ const struct plumb_run_config *plumb_settings_find(const struct plumb_settings *
 /* Its JSON; NULL if it is not there. */
 const char *plumb_settings_text(const struct plumb_settings *settings, int rank,
                                 const char *name);
+/* The path of the layer whose settings an entry gives ("torch.module:blocks.0.norm"); NULL: it is another. */
+const char *plumb_settings_module(const char *name);
 bool plumb_settings_number(const struct plumb_settings *settings, int rank, const char *name,
                            double *number);
 

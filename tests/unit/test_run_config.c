@@ -90,6 +90,14 @@ static const struct {
     {"precision by switch", "bf16=true; fp16=false", "dtype=\"float32\"",
      "operators compute in"},
     {"precision by level", "amp_level=\"O2\"", "torch_dtype=\"torch.float16\"", ""},
+    {"a layer, whatever its name ends in",
+     "torch.module:net.dropout=\"Dropout(p=0.1)\"; "
+     "torch.module:net.Norm=\"LayerNorm(eps=1e-05)\"",
+     "torch.module:net.dropout=\"Dropout(p=0.2)\"; "
+     "torch.module:net.Norm=\"LayerNorm(eps=1e-05)\"",
+     "torch.module:net.dropout"},
+    {"layers of two frameworks", "torch.module:net.norm=\"LayerNorm(eps=1e-05)\"",
+     "mindspore.module:net.norm=\"LayerNorm(epsilon=1e-05)\"", ""},
     {"betas", "betas=[0.9, 0.999]", "adam_beta1=0.9; adam_beta2=0.95", "beta2 of the moments"},
 };
 
