@@ -75,7 +75,7 @@ class SilentAnswersTest(DumpPairTest):
         empty = tensor(norm=None, most=None, least=None, mean=None)
         found = self.pair(chain([tensor(), empty]), chain([tensor(), empty]), status=0)
         self.assertEqual(found["not_compared"], 1)
-        self.assertIn("not compared", found["summary"])
+        self.assertIn("; not compared:", found["summary"])
 
     def test_weight_on_one_side_only(self):
         def layer(*names):
@@ -88,7 +88,7 @@ class SilentAnswersTest(DumpPairTest):
         long, short = chain([tensor(norm=2.0 + i) for i in range(4)]), chain([tensor(norm=2.0 + i) for i in range(3)])
         found = self.pair(long, short)
         self.assertEqual((found["only_a"], found["only_b"]), (["Functional.relu#3"], []))
-        self.assertIn("not compared: ops", found["summary"])
+        self.assertIn("; not compared: ops", found["summary"])
         self.assertEqual(self.pair(short, long)["only_b"], ["Functional.relu#3"])
 
     def test_cast_that_was_not_dumped(self):
@@ -165,12 +165,137 @@ class DamagedPairsTest(DumpPairTest):
                     write(self.path("b"), chain([tensor()] * 2), step=step, rank=f"rank{rank}")
         found = self.pair(self.path("a"), self.path("b"), status=0)
         self.assertEqual((found["ranks"], found["ranks_only_a"], found["steps_only_a"]), (2, 1, 2))
-        self.assertIn("not compared: ranks, steps on one side only", found["summary"])
+        self.assertIn("; not compared: ranks, steps on one side only", found["summary"])
 
     def test_no_operation_in_common(self):
         a = write(self.path("a"), {"Torch.mul.0.forward": op([tensor()], [tensor()])})
         b = write(self.path("b"), {"Torch.cat.0.backward": {"input": [tensor(shape=(3,))], "output": [tensor(shape=(5,))]}})
         self.assert_nothing(a, b, "share no op")
+
+
+class FirstNanTest(InteropTest):
+    """Four ranks that reduce in two pairs and then all together: msprobe looks at the first pair only."""
+
+    def reduce(self, group, taken, made):
+        return {"input_args": [taken], "output": [made],
+                "input_kwargs": {"group": {"type": "torch.ProcessGroup", "group_ranks": group, "group_id": "%08x" % sum(group)}}}
+
+    def rank(self, rank, origin, nested):
+        good, bad = tensor(), tensor(norm=NAN, most=NAN, least=NAN, mean=NAN)
+        mine = bad if rank == origin else good
+        made = [[mine]] if nested else [mine]  # nested values are passed over by msprobe
+        pair = [rank // 2 * 2, rank // 2 * 2 + 1]
+        paired = bad if origin in pair else good
+        return {"Torch.matmul.0.forward": op([good], [good]),
+                "Distributed.all_reduce.0.forward": self.reduce(pair, good, good),
+                "Torch.matmul.1.forward": op([good], made),
+                "Distributed.all_reduce.1.forward": self.reduce(pair, mine, paired),
+                "Torch.add.0.forward": op([paired], [paired]),
+                "Distributed.all_reduce.2.forward": self.reduce([0, 1, 2, 3], paired, bad),
+                "Torch.add.1.forward": op([bad], [bad])}
+
+    def test_origin_on_each_rank(self):
+        for nested in (False, True):
+            for origin in range(4):
+                with self.subTest(origin=origin, nested=nested):
+                    folder = self.path(f"dump-{nested}-{origin}")
+                    for rank in range(4):
+                        write(folder, self.rank(rank, origin, nested), rank=f"rank{rank}")
+                    found = json.loads(run("nan", "--json", folder, status=1).stdout)["origin"]
+                    self.assertEqual((found["rank"], found["op"]), (origin, "Torch.matmul#1"))
+
+
+class VersionsTest(DumpPairTest):
+    """Dumps of msprobe 8 beside those of 26, and files that say things twice."""
+
+    def layer(self, gradients, weight=5.0, **more):
+        return {"Functional.linear.0.forward": {**op([tensor(norm=1.0)], [tensor(norm=2.0)]), **more},
+                "Module.fc.Linear.forward.0": op([tensor(norm=1.0)], [tensor(norm=2.0)], parameters={"weight": tensor(norm=3.0)}),
+                gradients: {"weight": [tensor(norm=weight)]}}
+
+    def test_old_and_new_forms(self):
+        """No framework, no number behind parameters_grad, is_recompute; frames by name in stack.json."""
+        a = write(self.path("a"), self.layer("Module.fc.Linear.parameters_grad", is_recompute=False), framework=None)
+        with open(os.path.join(a, "step0", "rank0", "stack.json"), "w") as file:
+            json.dump({"Functional.linear.0.forward": ["File train.py, line 1, in f, \n x"]}, file)
+        b = write(self.path("b"), self.layer("Module.fc.Linear.parameters_grad.0"))
+        found = self.pair(a, b, status=0)
+        self.assertEqual((found["first"], found["only_a"], found["only_b"]), (None, [], []))
+        c = write(self.path("c"), self.layer("Module.fc.Linear.parameters_grad.0", weight=6.0))
+        self.assert_first(self.pair(a, c, status=1), "fc.Linear", "different", "backward")
+
+    def test_gradients_count_on_in_the_next_step(self):
+        a = write(self.path("a"), self.layer("Module.fc.Linear.parameters_grad.0"), step=0)
+        b = write(self.path("b"), self.layer("Module.fc.Linear.parameters_grad.1"), step=1)
+        self.assertEqual(self.pair(a, b, status=0)["only_b"], [])
+
+    def test_names_that_come_twice(self):
+        """JSON with a key twice, as two processes that write one file leave it: both are read, and that is said."""
+        def twice(name, second):
+            folder = write(self.path(name), {"Torch.mul.0.forward": op([tensor(norm=1.0)], [tensor()]), "TWICE": second})
+            path = os.path.join(folder, "step0", "rank0", "dump.json")
+            with open(path) as file:
+                text = file.read().replace("TWICE", "Torch.mul.0.forward")
+            with open(path, "w") as file:
+                file.write(text)
+            return folder
+        a, b = twice("a", op([tensor(norm=1.0)], [tensor()])), twice("b", op([tensor(norm=1.0)], [tensor(norm=9.0)]))
+        found = self.pair(a, b, status=1)
+        self.assert_first(found, "Torch.mul", "different")
+        self.assertIn("have the name of an earlier one", " ".join(found["warnings"]))
+        self.assertEqual(self.pair(a, a, status=0)["verdict"], "identical")
+
+    def test_names_too_long_for_a_file(self):
+        """msprobe leaves out tensors whose path is too long: their statistics are compared, and that is said."""
+        name = "Module." + "deep." * 60 + "Linear.forward.0"
+        made = tensor(norm=2.0, data_name=name + ".output.0.pt")
+        other = tensor(norm=2.5, data_name=name + ".output.0.pt")
+        a = write(self.path("a"), {name: op([tensor(norm=1.0)], [made])}, task="tensor")
+        b = write(self.path("b"), {name: op([tensor(norm=1.0)], [other])}, task="tensor")
+        for folder in (a, b):
+            os.makedirs(os.path.join(folder, "step0", "rank0", "dump_tensor_data"))
+        found = self.pair(a, b, status=1)
+        self.assertEqual(found["values_lost"], 1)
+        self.assert_first(found, "deep." * 59 + "deep.Linear", "different")
+
+    def test_cut_at_every_line(self):
+        whole = write(self.path("a"), chain([tensor(norm=2.0 + i) for i in range(4)]))
+        path = os.path.join(whole, "step0", "rank0", "dump.json")
+        with open(path) as file:
+            lines = file.read().splitlines(keepends=True)
+        cut = write(self.path("b"), {})
+        for count in range(8, len(lines), 7):
+            with open(os.path.join(cut, "step0", "rank0", "dump.json"), "w") as file:
+                file.write("".join(lines[:count]))
+            said = run("diff", "--json", whole, cut, status=None)
+            self.assertIn(said.returncode, (0, 2), count)
+            if said.returncode == 0:
+                found = json.loads(said.stdout)
+                self.assertIn("; not compared:", found["summary"], count)
+                self.assertTrue(any("cut off" in warning for warning in found["warnings"]), count)
+
+
+@unittest.skipUnless(os.path.isdir(os.environ.get("PLUMB_MSPROBE_DATA", "")), "PLUMB_MSPROBE_DATA names no folder of real dumps")
+class RealDumpsTest(DumpPairTest):
+    """Dumps that are too large to keep here: folders msprobe (the tool's own samples) and msprobe_26_2."""
+    real = os.environ.get("PLUMB_MSPROBE_DATA", "")
+
+    def test_statistics(self):
+        pair = [os.path.join(self.real, "msprobe_26_2", name) for name in ("stat_base", "stat_fault")]
+        self.assert_first(self.pair(*pair, status=1), "blocks.2.act.Functional.gelu")
+        self.assertEqual(len(self.pair(*pair)["roots"]), 1)
+
+    def test_values(self):
+        shutil.unpack_archive(os.path.join(self.real, "msprobe_26_2", "tensor_pair.tar.gz"), self.path("unpacked"))
+        found = self.pair(*(os.path.join(self.path("unpacked"), name) for name in ("tensor_base", "tensor_fault")), status=1)
+        self.assert_first(found, "Functional.gelu#1", "different")
+        self.assertIn("only index 0 of axis 1", found["first"]["reason"])
+
+    def test_steps(self):
+        steps = [os.path.join(self.real, "msprobe", "resnet50_gpu", f"step{i}") for i in range(2)]
+        found = self.pair(*steps, status=1)
+        self.assert_first(found, "conv1.Functional.conv2d", "different", "data")
+        self.assertEqual((found["only_a"], found["only_b"]), ([], []))
 
 
 class SavedValuesTest(DumpPairTest):
