@@ -231,7 +231,7 @@ demo: setup ## find a planted difference between checkpoints, and where a run we
 	@scripts/demo.sh
 
 FAST_SUITES := style warnings unit golden docs property torture corpus run-corpus records-corpus
-FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop capture
+FULL_SUITES := $(FAST_SUITES) lab-test tsan zlib examples install-test interop capture crossframework
 
 check: ## the fast loop: style, warnings, sanitized tests; no frameworks
 	@scripts/run-suites.sh $(FAST_SUITES)
@@ -364,7 +364,10 @@ install-test: all $(B)/fixtures/.made ## install to a temporary place, build aga
 interop: all $(B)/fixtures/.made ## against torch, mindspore, numpy, safetensors and onnx
 	@$(B)/venv/bin/python tests/python/run.py
 
-.PHONY: capture
+.PHONY: capture crossframework
+crossframework: all python ## plumb diff of the same networks in torch and MindSpore
+	@$(B)/venv/bin/python tests/python/run.py --in crossframework
+
 capture: all python ## plumb run and the Python package, with torch and mindspore
 	@$(B)/venv/bin/python tests/python/run.py --in capture
 

@@ -61,11 +61,28 @@ class Cells:
         self.calls = {}  # (name, class) -> calls in this step
         self.hooked = {}  # id of a tensor -> Hooked
         self.backward_of = NOWHERE  # level op: (module, stack) of the operation whose backward runs
+        self.shown = with_values  # the weights that the recording began with; of modules they are always
         session.listen(self)
 
     def step_begins(self, session):
         self.calls.clear()
         self.drop_hooks()
+        if not self.shown and session.recorder.wants_tensors():
+            self.shown = True
+            self.show_weights()
+
+    @guarded
+    def show_weights(self):
+        """All that there are, before anything is computed with them."""
+        recorder = self.session.recorder
+        for _, root in self.names.roots:
+            for _, cell in root.cells_and_names():
+                own, name, kind = own_parameters(cell), self.names.cells.get(id(cell), ""), type(cell).__name__
+                if own and self.wants(name, kind):
+                    recorder.enter(_plumb.FORWARD, name, "parameters", 0)
+                    for slot, parameter in own:
+                        recorder.tensor(f"param:{slot}", parameter)
+                    recorder.leave()
 
     def wants(self, name, kind):
         return self.pattern is None or fnmatch.fnmatchcase(f"{name}.{kind}" if name else kind, self.pattern)

@@ -14,7 +14,7 @@ from . import _plumb
 from .capture import guarded
 from .mindspore_tensors import tensors_in
 
-IN_PLACE = ("Inplace", "Assign", "Scatter", "Copy")  # how operations that change an input are called
+IN_PLACE = ("Inplace", "Assign", "Scatter", "Copy", "BatchNorm")  # how operations that change an input are called
 COLLECTIVES = ("AllReduce", "AllGather", "ReduceScatter", "Broadcast", "AllToAll", "Reduce", "Gather", "Send", "Receive")
 WORLD = ("hccl_world_group", "nccl_world_group", "mccl_world_group")
 

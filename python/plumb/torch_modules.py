@@ -80,8 +80,31 @@ class Modules:
             recorder.tensor(f"input{number}", tensor)
             if tensor.requires_grad:
                 self.hook_gradient(tensor, key, call, called, f"output{number}")
+        self._record_weights(recorder, module)
+
+    @staticmethod
+    def _record_weights(recorder, module):
+        """Running statistics are no parameters, but are learned as well."""
         for own, parameter in module.named_parameters(recurse=False):
             recorder.tensor(f"param:{own}", parameter)
+        for own, buffer in module.named_buffers(recurse=False):
+            if buffer.is_floating_point() and own not in module._non_persistent_buffers_set:
+                recorder.tensor(f"param:{own}", buffer)
+
+    @guarded
+    def show_weights(self):
+        """All that there are, before anything is computed with them."""
+        recorder = self.session.recorder
+        if not self.names.roots:
+            self.names.find_roots(set())
+        for _, root in self.names.roots:
+            for module in root.modules():
+                name, kind = self.names.modules.get(id(module), ""), type(module).__name__
+                has_any = next(module.parameters(recurse=False), None) is not None
+                if has_any and self.wants(f"{name}.{kind}" if name else kind):
+                    recorder.enter(_plumb.FORWARD, name, "parameters", 0)
+                    self._record_weights(recorder, module)
+                    recorder.leave()
 
     def leaves(self, module, inputs, output):
         if torch.compiler.is_compiling() or self.session.over or not self.stack:

@@ -15,6 +15,7 @@ from . import _plumb, torch_reference
 from .capture import guarded
 from .torch_collectives import NAMES
 from .torch_device import FORCED
+from .torch_modules import Modules
 from .torch_ops_device import Aside, DeviceMode
 
 COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT = 1, 2, 4, 8, 16, 32
@@ -140,6 +141,8 @@ class Operators:
         self.mode = None  # of the slower route
         self.model = None  # whose forward pass began the recording
         self.reference = None
+        self.modules = Modules(session, names, with_values=False)  # what operators do not show: weights and updates
+        self.shown = False  # the weights that the recording began with
 
     def install(self):
         # Hooks of optimizers stay: they must not change while torch walks through them.
@@ -201,6 +204,10 @@ class Operators:
         return FORCED or any(parameter.device.type not in ("cpu", "meta")
                              for model in models for parameter in model.parameters())
 
+    def is_far(self):
+        """On a device nothing is read but at the end of a step."""
+        return isinstance(self.mode, DeviceMode)
+
     # -- on and off ---------------------------------------------------------------------------------
 
     def start(self):
@@ -211,6 +218,9 @@ class Operators:
             torch_module.register_module_forward_hook(leaves, always_call=True),
         ]
         self.on = True
+        if not self.shown and not self.is_far():
+            self.shown = True
+            self.modules.show_weights()
         if self.mode:
             _plumb.ops_next_step()
             self.mode.__enter__()
@@ -235,6 +245,8 @@ class Operators:
     def forward_begins(self, module, inputs):
         """The first forward pass of a training: what is recorded begins before backward does."""
         self.model = module
+        if torch.is_grad_enabled():
+            self.names.of_module(module)  # the model in use is the one without a prefix
         if self.session.recorder or torch.is_grad_enabled() and self.session.open():
             self.first.remove()
         self.model = None
@@ -255,11 +267,16 @@ class Operators:
                     path, kind, own = self.names.owners[id(parameter)]
                     gradients.append((path, kind, "grad:" + own, parameter.grad))
         _plumb.ops_gradients(gradients)
+        if not self.is_far():
+            self.modules.before_update(optimizer, arguments, keywords)
 
     @guarded
     def after_update(self, optimizer, arguments, keywords):
-        if self.on:
-            _plumb.ops_optimizer(False)
+        if not self.on:
+            return
+        _plumb.ops_optimizer(False)
+        if not self.is_far():
+            self.modules.after_update(optimizer, arguments, keywords)
 
 
 def install(session, names):

@@ -4,47 +4,11 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "compare/number_map.h"
+#include "compare/op_names.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* ---- numbers to numbers ---------------------------------------------------------------------- */
-
-struct number_map {
-    uint64_t *keys;
-    int32_t *values; /* PLUMB_NO_ROW: free */
-    size_t mask;
-};
-
-static bool map_make(struct number_map *map, size_t count)
-{
-    size_t size = 16;
-    while (size < 2 * count)
-        size *= 2;
-    map->keys = plumb_alloc_array(size, sizeof *map->keys);
-    map->values = plumb_alloc_array(size, sizeof *map->values);
-    map->mask = size - 1;
-    for (size_t i = 0; map->values && i < size; i++)
-        map->values[i] = PLUMB_NO_ROW;
-    return map->keys && map->values;
-}
-
-static void map_release(struct number_map *map)
-{
-    plumb_free(map->keys);
-    plumb_free(map->values);
-}
-
-/* Where the key is, or where it would be put. */
-static int32_t *map_at(const struct number_map *map, uint64_t key)
-{
-    uint64_t hash = key * 0x9e3779b97f4a7c15u;
-    size_t at = (size_t)(hash ^ (hash >> 32)) & map->mask;
-    while (map->values[at] != PLUMB_NO_ROW && map->keys[at] != key)
-        at = (at + 1) & map->mask;
-    map->keys[at] = key;
-    return &map->values[at];
-}
 
 /* ---- the ops of a side ------------------------------------------------------------------------ */
 
@@ -53,12 +17,16 @@ static uint64_t op_key(uint32_t label, unsigned phase)
     return (uint64_t)label << 8 | phase;
 }
 
+static uint64_t op_key_any(uint64_t key, unsigned phase)
+{
+    return plumb_key_mix(key, phase);
+}
+
 uint64_t plumb_step_structure(const struct plumb_row *rows, size_t count)
 {
     uint64_t hash = count;
     for (size_t i = 0; i < count; i++) {
-        hash = (hash ^ rows[i].place) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
+        hash = plumb_key_mix(hash, rows[i].place);
     }
     return hash;
 }
@@ -93,10 +61,10 @@ static void order_ops(struct plumb_step_side *side)
 
 static bool find_ops(struct plumb_step_side *side, const struct plumb_row *rows)
 {
-    struct number_map map = {0};
-    const bool made = map_make(&map, side->row_count);
+    struct plumb_number_map map = {0};
+    const bool made = plumb_number_map_make(&map, side->row_count);
     for (size_t i = 0; made && i < side->row_count; i++) {
-        int32_t *known = map_at(&map, op_key(rows[i].label, rows[i].phase));
+        int32_t *known = plumb_number_map_at(&map, op_key(rows[i].label, rows[i].phase));
         if (*known == PLUMB_NO_ROW) {
             *known = (int32_t)side->op_count++;
             side->ops[*known] = (struct plumb_step_op){.first = (uint32_t)i,
@@ -105,6 +73,7 @@ static bool find_ops(struct plumb_step_side *side, const struct plumb_row *rows)
                                                        .out = PLUMB_NO_ROW,
                                                        .partner = PLUMB_NO_ROW,
                                                        .forward = PLUMB_NO_ROW,
+                                                       .part_of = PLUMB_NO_ROW,
                                                        .phase = rows[i].phase};
         } else {
             side->next[side->ops[*known].last] = (int32_t)i;
@@ -118,43 +87,10 @@ static bool find_ops(struct plumb_step_side *side, const struct plumb_row *rows)
     for (size_t i = 0; made && i < side->op_count; i++)
         if (side->ops[i].phase == PLUMB_PHASE_BACKWARD)
             side->ops[i].forward =
-                *map_at(&map, op_key(side->ops[i].label, PLUMB_PHASE_FORWARD));
-    map_release(&map);
+                *plumb_number_map_at(&map, op_key(side->ops[i].label, PLUMB_PHASE_FORWARD));
+    plumb_number_map_release(&map);
     if (made)
         order_ops(side);
-    return made;
-}
-
-/* Values as a number: their fingerprint, or what the statistics say if there is none. */
-static uint64_t values_key(const struct plumb_row *row)
-{
-    if (row->fingerprint || !row->has_stats)
-        return row->fingerprint;
-    uint64_t key = (uint64_t)row->count;
-    const double numbers[] = {row->stats.l2, row->stats.min, row->stats.max, row->stats.mean};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        uint64_t bits;
-        memcpy(&bits, &numbers[i], sizeof bits);
-        key = (key ^ bits) * 0x9e3779b97f4a7c15u;
-        key ^= key >> 29;
-    }
-    return key;
-}
-
-static bool find_sources(struct plumb_step_side *side, const struct plumb_row *rows)
-{
-    struct number_map map = {0};
-    const bool made = map_make(&map, side->row_count);
-    for (size_t i = 0; made && i < side->row_count; i++) {
-        const uint64_t key = values_key(&rows[i]);
-        if (!key)
-            continue;
-        int32_t *known = map_at(&map, key);
-        side->source[i] = *known;
-        if (rows[i].role == PLUMB_ROW_OUT)
-            *known = (int32_t)i;
-    }
-    map_release(&map);
     return made;
 }
 
@@ -174,9 +110,16 @@ static void find_stages(struct plumb_step_side *side, const struct plumb_row *ro
         [PLUMB_PHASE_OPTIMIZER] = PLUMB_STAGE_UPDATE,
         [PLUMB_PHASE_COLLECTIVE] = PLUMB_STAGE_REDUCE,
     };
+    size_t last_backward = side->row_count;
+    for (size_t i = 0; i < side->row_count; i++)
+        if (rows[i].phase == PLUMB_PHASE_BACKWARD && rows[i].role == PLUMB_ROW_IN)
+            last_backward = i;
     for (size_t i = 0; i < side->row_count; i++) {
         enum plumb_stage stage = of_phase[rows[i].phase];
-        if (rows[i].role == PLUMB_ROW_PARAM)
+        if (i > last_backward && stage == PLUMB_STAGE_FORWARD)
+            stage = PLUMB_STAGE_UPDATE; /* what a program does with its gradients */
+        if (rows[i].role == PLUMB_ROW_PARAM &&
+            !plumb_slot_is_running(names->texts[rows[i].slot])) /* forward makes those */
             stage = PLUMB_STAGE_WEIGHTS;
         else if (stage == PLUMB_STAGE_FORWARD && is_data(names->texts[rows[i].label]))
             stage = PLUMB_STAGE_DATA;
@@ -189,17 +132,56 @@ static void find_stages(struct plumb_step_side *side, const struct plumb_row *ro
 static bool pair_by_name(struct plumb_alignment *alignment)
 {
     struct plumb_step_side *a = &alignment->a, *b = &alignment->b;
-    struct number_map map = {0};
-    const bool made = map_make(&map, b->op_count);
+    struct plumb_number_map map = {0};
+    const bool made = plumb_number_map_make(&map, b->op_count);
     for (size_t i = 0; made && i < b->op_count; i++)
-        *map_at(&map, op_key(b->ops[i].label, b->ops[i].phase)) = (int32_t)i;
+        *plumb_number_map_at(&map, op_key(b->ops[i].label, b->ops[i].phase)) = (int32_t)i;
     for (size_t i = 0; made && i < a->op_count; i++) {
-        const int32_t partner = *map_at(&map, op_key(a->ops[i].label, a->ops[i].phase));
+        const int32_t partner =
+            *plumb_number_map_at(&map, op_key(a->ops[i].label, a->ops[i].phase));
         a->ops[i].partner = partner;
         if (partner != PLUMB_NO_ROW)
             b->ops[partner].partner = (int32_t)i;
     }
-    map_release(&map);
+    plumb_number_map_release(&map);
+    return made;
+}
+
+/* Modules and updates that two frameworks call differently; what is not the only one of its key is
+ * left alone. */
+static bool pair_by_key(struct plumb_alignment *alignment, const struct plumb_names *names)
+{
+    enum { TAKEN_TWICE = -2 };
+    struct plumb_step_side *a = &alignment->a, *b = &alignment->b;
+    struct plumb_number_map in_a = {0}, in_b = {0};
+    const bool first = plumb_number_map_make(&in_a, a->op_count);
+    const bool made = plumb_number_map_make(&in_b, b->op_count) && first;
+    for (int side = 0; made && side < 2; side++) {
+        const struct plumb_step_side *from = side ? b : a;
+        for (size_t i = 0; i < from->op_count; i++) {
+            const char *name = names->texts[from->ops[i].name];
+            if (from->ops[i].partner != PLUMB_NO_ROW ||
+                (!plumb_op_is_class(name) && strcmp(name, "update") != 0))
+                continue;
+            int32_t *known = plumb_number_map_at(
+                side ? &in_b : &in_a,
+                op_key_any(plumb_label_key(names->texts[from->ops[i].label], name),
+                           from->ops[i].phase));
+            *known = *known == PLUMB_NO_ROW ? (int32_t)i : TAKEN_TWICE;
+        }
+    }
+    for (size_t i = 0; made && i <= in_a.mask; i++) {
+        if (in_a.values[i] < 0)
+            continue;
+        const int32_t other = *plumb_number_map_at(&in_b, in_a.keys[i]);
+        if (other < 0)
+            continue;
+        a->ops[in_a.values[i]].partner = other;
+        b->ops[other].partner = in_a.values[i];
+        a->ops[in_a.values[i]].matched_by = b->ops[other].matched_by = PLUMB_MATCH_RULE;
+    }
+    plumb_number_map_release(&in_b);
+    plumb_number_map_release(&in_a);
     return made;
 }
 
@@ -243,8 +225,9 @@ static enum plumb_status pair_gaps(struct plumb_alignment *alignment,
         if (!end && until < walk.at_b)
             continue; /* done in another order: no border */
         list_until(&walk, b, until);
-        const struct plumb_gap gap = {a,      b,      rows_a,       rows_b,      names,
-                                      walk.a, walk.b, walk.count_a, walk.count_b};
+        const struct plumb_gap gap = {
+            a,      b,      rows_a,       rows_b,       names,
+            walk.a, walk.b, walk.count_a, walk.count_b, alignment->across};
         if (walk.count_a && walk.count_b)
             status = plumb_gap_pair(&gap, err);
         walk.count_a = walk.count_b = 0;
@@ -252,85 +235,68 @@ static enum plumb_status pair_gaps(struct plumb_alignment *alignment,
     return status;
 }
 
-/* The row of B's op with the slot of `row`, from the one after the last pair on; else, for ops that
- * are not called the same, the next free one of that role and size. */
-static int32_t find_row(const struct plumb_alignment *alignment, const struct plumb_row *row,
-                        const struct plumb_row *rows_b, int32_t start, int32_t first)
+/* Parts of blocks are not alone; nor are the ops of an update that is compared as a whole, nor views. */
+static size_t count_only(const struct plumb_step_side *side)
 {
-    const struct plumb_step_side *b = &alignment->b;
-    int32_t other = PLUMB_NO_ROW, at = start == PLUMB_NO_ROW ? first : start;
-    const int32_t stop = at;
-    do {
-        const bool is_free = b->partner[at] == PLUMB_NO_ROW;
-        if (is_free && rows_b[at].slot == row->slot)
-            return at;
-        if (is_free && other == PLUMB_NO_ROW && rows_b[at].role == row->role &&
-            rows_b[at].count == row->count)
-            other = at;
-        at = b->next[at] == PLUMB_NO_ROW ? first : b->next[at];
-    } while (at != stop);
-    return other;
+    size_t count = 0;
+    for (size_t i = 0; i < side->op_count; i++)
+        count += plumb_step_op_is_alone(side, i);
+    return count;
 }
 
-static void pair_rows(struct plumb_alignment *alignment, const struct plumb_row *rows_a,
-                      const struct plumb_row *rows_b)
+bool plumb_step_op_is_alone(const struct plumb_step_side *side, size_t op)
 {
-    struct plumb_step_side *a = &alignment->a, *b = &alignment->b;
-    for (size_t i = 0; i < a->op_count; i++) {
-        const struct plumb_step_op *op = &a->ops[i];
-        if (op->partner == PLUMB_NO_ROW)
-            continue;
-        const int32_t first = (int32_t)b->ops[op->partner].first;
-        int32_t start = first;
-        for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = a->next[row]) {
-            const int32_t found = find_row(alignment, &rows_a[row], rows_b, start, first);
-            if (found == PLUMB_NO_ROW)
-                continue;
-            a->partner[row] = found;
-            b->partner[found] = row;
-            start = b->next[found];
-        }
-    }
+    const struct plumb_step_op *of = &side->ops[op];
+    return of->partner == PLUMB_NO_ROW && of->part_of == PLUMB_NO_ROW && !of->copy &&
+           !(side->has_updates && of->phase == PLUMB_PHASE_OPTIMIZER);
 }
 
-static void count_pairs(struct plumb_alignment *alignment)
+static void count_pairs(struct plumb_alignment *alignment, const struct plumb_names *names)
 {
     for (size_t i = 0; i < alignment->a.op_count; i++) {
-        alignment->only_a += alignment->a.ops[i].partner == PLUMB_NO_ROW;
-        alignment->guessed += alignment->a.ops[i].matched_by != PLUMB_MATCH_NAME;
+        const struct plumb_step_op *op = &alignment->a.ops[i];
+        const bool update =
+            op->partner != PLUMB_NO_ROW && strcmp(names->texts[op->name], "update") == 0;
+        alignment->a.has_updates |= update;
+        alignment->guessed += op->matched_by != PLUMB_MATCH_NAME;
     }
-    for (size_t i = 0; i < alignment->b.op_count; i++)
-        alignment->only_b += alignment->b.ops[i].partner == PLUMB_NO_ROW;
+    alignment->b.has_updates = alignment->a.has_updates;
+    alignment->only_a = count_only(&alignment->a);
+    alignment->only_b = count_only(&alignment->b);
 }
 
-enum plumb_status plumb_alignment_new(const struct plumb_row *a, size_t count_a,
-                                      const struct plumb_row *b, size_t count_b,
+enum plumb_status plumb_alignment_new(const struct plumb_step_rows *a,
+                                      const struct plumb_step_rows *b, bool across,
                                       const struct plumb_names *names,
                                       struct plumb_alignment **out, struct plumb_error *err)
 {
     struct plumb_alignment *alignment = plumb_alloc_array(1, sizeof *alignment);
     if (!alignment)
         return plumb_fail_memory(err);
-    alignment->a.structure = plumb_step_structure(a, count_a);
-    alignment->b.structure = plumb_step_structure(b, count_b);
+    alignment->across = across;
+    alignment->a.structure = plumb_step_structure(a->rows, a->count);
+    alignment->b.structure = plumb_step_structure(b->rows, b->count);
     enum plumb_status status =
-        side_allocate(&alignment->arena, &alignment->a, count_a) &&
-                side_allocate(&alignment->arena, &alignment->b, count_b) &&
-                find_ops(&alignment->a, a) && find_ops(&alignment->b, b) &&
-                find_sources(&alignment->a, a) && find_sources(&alignment->b, b) &&
-                pair_by_name(alignment)
+        side_allocate(&alignment->arena, &alignment->a, a->count) &&
+                side_allocate(&alignment->arena, &alignment->b, b->count) &&
+                find_ops(&alignment->a, a->rows) && find_ops(&alignment->b, b->rows) &&
+                plumb_sources_find(&alignment->a, a->rows, names) &&
+                plumb_sources_find(&alignment->b, b->rows, names) && pair_by_name(alignment) &&
+                pair_by_key(alignment, names)
             ? PLUMB_OK
             : plumb_fail_memory(err);
     if (!status)
-        status = pair_gaps(alignment, a, b, names, err);
+        status = plumb_values_pair(alignment, a->rows, b->rows, names, err);
+    if (!status)
+        status = pair_gaps(alignment, a->rows, b->rows, names, err);
     if (status) {
         plumb_alignment_free(alignment);
         return status;
     }
-    find_stages(&alignment->a, a, names);
-    find_stages(&alignment->b, b, names);
-    pair_rows(alignment, a, b);
-    count_pairs(alignment);
+    find_stages(&alignment->a, a->rows, names);
+    find_stages(&alignment->b, b->rows, names);
+    plumb_blocks_find(alignment, a->rows, b->rows, names);
+    count_pairs(alignment, names);
     *out = alignment;
     return PLUMB_OK;
 }

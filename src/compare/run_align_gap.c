@@ -9,45 +9,23 @@
 
 #include "base/error.h"
 #include "base/memory.h"
-#include "base/text.h"
+#include "compare/op_names.h"
+#include "compare/run_near.h"
 
-#include <ctype.h>
 #include <string.h>
 
 enum {
-    WORTH_BITS = 12,
+    WORTH_BITS = 14,
+    WORTH_NEAR = 12, /* the same values up to rounding */
     WORTH_KIND_AND_SIZE = 10,
     WORTH_KIND = 4,
     WORTH_SIZE = 3,
     WORTH_LAST_NAME = 1, /* the same last part of the path, on top */
+    WORTH_PATH = 2,      /* the same module, on top */
     IMPOSSIBLE = -1,
     MOST_CELLS = 16 << 20,
     NARROWEST = 64,
 };
-
-static const char *const kinds[] = {
-#define OP_KIND(names) names,
-#include "compare/op_kinds.def"
-#undef OP_KIND
-};
-
-/* The line of op_kinds.def, or a number that stands for the name itself. */
-static uint32_t kind_of(const char *name)
-{
-    char plain[64];
-    size_t length = 0;
-    uint32_t hash = 2166136261u;
-    for (; *name && length + 1 < sizeof plain; name++)
-        if (isalnum((unsigned char)*name))
-            plain[length++] = (char)tolower((unsigned char)*name);
-    plain[length] = '\0';
-    for (uint32_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (plumb_text_has_word(kinds[i], plain))
-            return i;
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)plain[i]) * 16777619u;
-    return hash | 1u << 31;
-}
 
 /* "linear" of "layers.0.linear#1". */
 static const char *last_name(const char *label, size_t *length)
@@ -66,27 +44,53 @@ struct table {
 
 enum { GO_PAIR, GO_SKIP_A, GO_SKIP_B };
 
+/* Names of modules: the same, unknown on one side, or others. */
+enum place { SAME_PLACE, NO_PLACE, OTHER_PLACE };
+
+static enum place compare_places(const struct plumb_gap *gap, const struct plumb_step_op *a,
+                                 const struct plumb_step_op *b)
+{
+    const char *const *texts = gap->names->texts;
+    const size_t length_a = plumb_label_path(texts[a->label], texts[a->name]);
+    const size_t length_b = plumb_label_path(texts[b->label], texts[b->name]);
+    if (length_a == length_b && memcmp(texts[a->label], texts[b->label], length_a) == 0)
+        return SAME_PLACE;
+    return length_a && length_b ? OTHER_PLACE : NO_PLACE;
+}
+
+static bool is_possible(const struct plumb_step_op *a, const struct plumb_step_op *b)
+{
+    return a->phase == b->phase && (a->out == PLUMB_NO_ROW) == (b->out == PLUMB_NO_ROW) &&
+           a->copy == b->copy;
+}
+
 static int worth(const struct table *table, size_t i, size_t j)
 {
     const struct plumb_gap *gap = table->gap;
     const struct plumb_step_op *a = &gap->a->ops[gap->ops_a[i]],
                                *b = &gap->b->ops[gap->ops_b[j]];
-    if (a->phase != b->phase || (a->out == PLUMB_NO_ROW) != (b->out == PLUMB_NO_ROW))
+    if (!is_possible(a, b))
         return IMPOSSIBLE;
     const bool same_kind = table->kinds_a[i] == table->kinds_b[j];
+    const enum place place = compare_places(gap, a, b);
     size_t length_a, length_b;
     const char *name_a = last_name(gap->names->texts[a->label], &length_a);
     const char *name_b = last_name(gap->names->texts[b->label], &length_b);
     const int bonus =
-        length_a == length_b && memcmp(name_a, name_b, length_a) == 0 ? WORTH_LAST_NAME : 0;
+        (length_a == length_b && memcmp(name_a, name_b, length_a) == 0 ? WORTH_LAST_NAME : 0) +
+        (place == SAME_PLACE ? WORTH_PATH : 0);
     if (a->out == PLUMB_NO_ROW)
         return same_kind ? WORTH_KIND + bonus : IMPOSSIBLE;
     const struct plumb_row *out_a = &gap->rows_a[a->out], *out_b = &gap->rows_b[b->out];
     if (out_a->fingerprint && out_a->fingerprint == out_b->fingerprint &&
         out_a->count == out_b->count)
         return WORTH_BITS + bonus;
+    if (plumb_row_is_telling(out_a) && plumb_row_is_near(out_a, out_b))
+        return WORTH_NEAR + bonus;
     if (out_a->count == out_b->count)
-        return (same_kind ? WORTH_KIND_AND_SIZE : WORTH_SIZE) + bonus;
+        return same_kind                             ? WORTH_KIND_AND_SIZE + bonus
+               : place == SAME_PLACE && !gap->across ? WORTH_SIZE + bonus
+                                                     : IMPOSSIBLE;
     return same_kind ? WORTH_KIND + bonus : IMPOSSIBLE;
 }
 
@@ -160,9 +164,9 @@ static bool find_kinds(const struct plumb_gap *gap, uint32_t *of_a, uint32_t *of
     if (!of_a || !of_b)
         return false;
     for (size_t i = 0; i < gap->count_a; i++)
-        of_a[i] = kind_of(gap->names->texts[gap->a->ops[gap->ops_a[i]].name]);
+        of_a[i] = plumb_op_kind(gap->names->texts[gap->a->ops[gap->ops_a[i]].name]);
     for (size_t i = 0; i < gap->count_b; i++)
-        of_b[i] = kind_of(gap->names->texts[gap->b->ops[gap->ops_b[i]].name]);
+        of_b[i] = plumb_op_kind(gap->names->texts[gap->b->ops[gap->ops_b[i]].name]);
     return true;
 }
 

@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "base/text.h"
+#include "compare/op_names.h"
 #include "compare/run_gradients.h"
 #include "compare/run_value_pair.h"
 #include "model/dtype.h"
@@ -28,7 +29,9 @@ struct walk {
     bool dirty;                     /* an earlier op of this step differs */
     bool made_something;            /* an earlier op of this step has an output */
     uint32_t position;
-    size_t first_event; /* of this step */
+    size_t first_event;   /* of this step */
+    double worst;         /* error of what ops made so far */
+    double gradient_norm; /* of A's largest gradient; 0 if it is of no use */
 };
 
 void plumb_blame_release(struct plumb_blame *blame)
@@ -159,6 +162,8 @@ static void judge_against_inputs(struct walk *walk, const struct plumb_step_op *
 {
     const struct plumb_step_side *side = &walk->pair->alignment->a;
     double norm = 0, count = 0;
+    if (op->phase == PLUMB_PHASE_BACKWARD)
+        norm = walk->gradient_norm;
     for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = side->next[row]) {
         const struct plumb_row *a = &walk->pair->a[row];
         if (a->role == PLUMB_ROW_IN && a->has_stats && a->stats.l2 > norm) {
@@ -181,12 +186,46 @@ static void judge_against_inputs(struct walk *walk, const struct plumb_step_op *
 
 enum cause { CARRIED, CHANGED, OUTSIDE, MISSING_OP, EXTRA_OP };
 
+/* How large an error of an output may be. Ops of two frameworks that get the same differ by rounding
+ * alone in the first forward pass. */
+static double limit_of(const struct walk *walk, const struct plumb_row *row,
+                       const struct plumb_row_error *error, double before)
+{
+    static const double own_share = 2;
+    const bool first = walk->pair->alignment->across && !walk->state->has_step;
+    const double usual = fmax(before, error->allowed);
+    if (error->basis == PLUMB_BASIS_VALUES)
+        return gain_of_values * usual;
+    if (first && row->phase == PLUMB_PHASE_FORWARD)
+        return fmax(usual_gain * before, own_share * error->allowed);
+    return fmax(usual_gain * usual, walk->state->has_step ? seen_later : seen_by_statistics);
+}
+
+/* More than all errors up to here explain? */
+static bool is_far(const struct walk *walk, size_t row)
+{
+    const struct plumb_row_error *error = &walk->errors[row];
+    const double found = plumb_gradients_error(&walk->pair->a[row], walk->gradient_norm, error);
+    return found >
+           limit_of(walk, &walk->pair->a[row], error, fmax(walk->worst, walk->state->worst));
+}
+
 /* Dumps of single operations have weights among the arguments, after the data. */
 static bool may_be_weight(const struct walk *walk, size_t row)
 {
     const struct plumb_row *a = &walk->pair->a[row];
     return plumb_dtype_is_float((enum plumb_dtype)a->dtype) &&
            strcmp(walk->blame->names->texts[a->slot], "input0") != 0;
+}
+
+/* Is it a weight, which carries what differed in earlier steps? */
+static bool is_weight(const struct walk *walk, size_t row)
+{
+    const struct plumb_row *a = &walk->pair->a[row];
+    if (a->role == PLUMB_ROW_PARAM)
+        return !plumb_slot_is_running(walk->blame->names->texts[a->slot]);
+    return walk->state->has_update ? plumb_rank_state_has_weight(walk->state, a)
+                                   : walk->state->has_step && may_be_weight(walk, row);
 }
 
 static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *culprit)
@@ -196,22 +235,24 @@ static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *c
     const int32_t source = a->source[row], source_b = b->source[a->partner[row]];
     const int32_t maker = source == PLUMB_NO_ROW ? PLUMB_NO_ROW : a->op_of[source];
     const int32_t maker_b = source_b == PLUMB_NO_ROW ? PLUMB_NO_ROW : b->op_of[source_b];
-    if (source != PLUMB_NO_ROW && a->partner[source] != PLUMB_NO_ROW &&
-        !walk->errors[source].same)
+    const bool paired = source != PLUMB_NO_ROW && a->partner[source] != PLUMB_NO_ROW;
+    const bool far = is_far(walk, row);
+    if (paired && !walk->errors[source].same && (!far || a->partner[source] == source_b))
         return CARRIED;
-    if (maker != PLUMB_NO_ROW && a->ops[maker].partner == PLUMB_NO_ROW && !walk->dirty) {
+    const bool explained = walk->dirty && !far;
+    if (maker != PLUMB_NO_ROW && plumb_step_op_is_alone(a, (size_t)maker) && !explained) {
         *culprit = maker;
         return MISSING_OP;
     }
-    if (maker_b != PLUMB_NO_ROW && b->ops[maker_b].partner == PLUMB_NO_ROW && !walk->dirty) {
+    if (maker_b != PLUMB_NO_ROW && plumb_step_op_is_alone(b, (size_t)maker_b) && !explained) {
         *culprit = maker_b;
         return EXTRA_OP;
     }
-    if (source != PLUMB_NO_ROW && a->partner[source] != PLUMB_NO_ROW)
+    if (paired)
         return CHANGED;
-    if (walk->pair->a[row].role == PLUMB_ROW_PARAM)
+    if (is_weight(walk, row))
         return walk->state->dirty ? CARRIED : OUTSIDE;
-    return walk->dirty || (walk->state->dirty && may_be_weight(walk, row)) ? CARRIED : OUTSIDE;
+    return explained ? CARRIED : OUTSIDE;
 }
 
 static enum plumb_stage stage_of_input(const struct walk *walk, size_t row, enum cause cause)
@@ -240,6 +281,8 @@ static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind,
 {
     const struct plumb_step_side *a = &walk->pair->alignment->a;
     const int32_t partner = a->partner[row];
+    const struct plumb_step_op *op =
+        &a->ops[a->order[walk->position]]; /* ends the row's block */
     struct plumb_event *event = plumb_blame_add(walk->blame, walk->first_event);
     if (!event)
         return NULL;
@@ -249,8 +292,9 @@ static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind,
         .step = walk->pair->step,
         .position = walk->position,
         .rank = walk->state->rank,
-        .label = walk->pair->a[row].label,
-        .op = walk->pair->a[row].op,
+        .label = op->label,
+        .label_b = walk->pair->alignment->b.ops[op->partner].label,
+        .op = op->name,
         .slot = walk->pair->a[row].slot,
         .a = walk->pair->a[row],
         .b = walk->pair->b[partner],
@@ -259,7 +303,6 @@ static struct plumb_event *report(struct walk *walk, enum plumb_event_kind kind,
         .inputs_known = takes_something(walk, row),
         .was_same = walk->state->has_step && !walk->state->dirty,
     };
-    event->label_b = event->b.label;
     if (event->error.reordered)
         event->error.error = kind == PLUMB_EVENT_JUMP ? event->error.error : 1;
     return event;
@@ -275,6 +318,7 @@ static void report_input(struct walk *walk, size_t row, enum cause cause, int32_
     if (!event)
         return;
     event->stage = stage_of_input(walk, row, cause);
+    event->was_kept = cause == OUTSIDE && walk->state->has_step;
     if (kind != PLUMB_EVENT_INPUT) {
         const struct plumb_step_side *side =
             kind == PLUMB_EVENT_MISSING ? &alignment->a : &alignment->b;
@@ -380,6 +424,17 @@ static void look_at_outputs(struct walk *walk, const struct plumb_step_op *op,
     }
 }
 
+/* What is inside of an op may use weights that differ. */
+static bool contains_difference(const struct walk *walk, const struct plumb_step_op *op)
+{
+    const struct plumb_step_side *a = &walk->pair->alignment->a;
+    for (uint32_t row = op->first; row < op->last; row++)
+        if (&a->ops[a->op_of[row]] != op && a->partner[row] != PLUMB_NO_ROW &&
+            !walk->errors[row].same)
+            return true;
+    return false;
+}
+
 /* Does an op depend on something that differs and is not among its recorded inputs? A backward uses
  * what its forward took and made, an update the weights and moments of the steps before. */
 static bool has_hidden_cause(const struct walk *walk, const struct plumb_step_op *op,
@@ -389,8 +444,8 @@ static bool has_hidden_cause(const struct walk *walk, const struct plumb_step_op
     if (op->phase == PLUMB_PHASE_OPTIMIZER)
         return walk->state->dirty;
     if (op->phase != PLUMB_PHASE_BACKWARD)
-        return !view->has_input && walk->dirty;
-    if (op->forward == PLUMB_NO_ROW)
+        return walk->dirty && (!view->has_input || contains_difference(walk, op));
+    if (op->forward == PLUMB_NO_ROW || !view->has_input)
         return walk->dirty;
     for (int32_t row = (int32_t)a->ops[op->forward].first; row != PLUMB_NO_ROW;
          row = a->next[row])
@@ -422,11 +477,7 @@ static int32_t find_jump(struct walk *walk, const struct plumb_step_op *op,
         if (a->partner[row] == PLUMB_NO_ROW || error->same || !may_jump(walk, x))
             continue;
         const double *past = history_of(walk, x->place);
-        const double usual = fmax(fmax(view->before, past ? *past : 0), error->allowed);
-        const double seen = walk->state->has_step ? seen_later : seen_by_statistics;
-        const double limit = error->basis == PLUMB_BASIS_VALUES
-                                 ? gain_of_values * usual
-                                 : fmax(usual_gain * usual, seen);
+        const double limit = limit_of(walk, x, error, fmax(view->before, past ? *past : 0));
         if (error->error / limit > most) {
             most = error->error / limit;
             *explained = limit;
@@ -441,7 +492,9 @@ static void blame_output(struct walk *walk, const struct plumb_step_op *op,
 {
     const bool is_data = walk->pair->alignment->a.stage[view->output] == PLUMB_STAGE_DATA;
     if (!view->input_differs) {
-        if ((!is_data && has_hidden_cause(walk, op, view)) || contains_event(walk, op))
+        const bool far =
+            may_jump(walk, &walk->pair->a[view->output]) && is_far(walk, (size_t)view->output);
+        if ((!is_data && has_hidden_cause(walk, op, view) && !far) || contains_event(walk, op))
             return;
         struct plumb_event *event = report(walk, PLUMB_EVENT_OUTPUT, (size_t)view->output);
         if (!event)
@@ -476,6 +529,9 @@ static void visit_op(struct walk *walk, const struct plumb_step_op *op)
     else if (view.output != PLUMB_NO_ROW)
         blame_output(walk, op, &view);
     walk->dirty |= view.input_differs || view.output_differs;
+    if (view.output != PLUMB_NO_ROW && op->phase != PLUMB_PHASE_OPTIMIZER &&
+        isfinite(walk->errors[view.output].error))
+        walk->worst = fmax(walk->worst, walk->errors[view.output].error);
     walk->made_something |= op->out != PLUMB_NO_ROW;
 }
 
@@ -522,11 +578,14 @@ void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
     blame->failed |= !walk.errors || !walk.estimate;
     if (!state->has_step)
         plumb_blame_lone_weights(blame, state, pair);
+    walk.gradient_norm = plumb_gradients_norm(pair);
     if (!blame->failed && compare_rows(&walk)) {
         for (; walk.position < a->op_count; walk.position++)
             visit_op(&walk, &a->ops[a->order[walk.position]]);
         remember(&walk);
         state->dirty = true;
+        state->worst = fmax(state->worst, walk.worst);
+        blame->failed |= !plumb_rank_state_keep_weights(state, pair);
     }
     state->has_step = true;
     state->has_update = false;
@@ -534,57 +593,4 @@ void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
         state->has_update |= a->ops[i].phase == PLUMB_PHASE_OPTIMIZER;
     plumb_free(walk.estimate);
     plumb_free(walk.errors);
-}
-
-static int by_step_and_label(const void *x, const void *y)
-{
-    const struct plumb_fed *a = x, *b = y;
-    if (a->step != b->step)
-        return a->step < b->step ? -1 : 1;
-    return (a->label > b->label) - (a->label < b->label);
-}
-
-static bool is_later(const struct plumb_event *a, const struct plumb_event *b)
-{
-    return a->step > b->step || (a->step == b->step && a->position > b->position);
-}
-
-/* After something that is more than rounding, errors may grow as they like. */
-static void drop_jumps(struct plumb_blame *blame)
-{
-    const struct plumb_event *clear = NULL;
-    size_t kept = 0;
-    for (size_t i = 0; i < blame->event_count; i++) {
-        const struct plumb_event *event = &blame->events[i];
-        if (event->error.error > event->error.allowed && (!clear || is_later(clear, event)))
-            clear = event;
-    }
-    if (!clear)
-        return;
-    const struct plumb_event first = *clear;
-    for (size_t i = 0; i < blame->event_count; i++) {
-        const struct plumb_event *event = &blame->events[i];
-        if (event->kind != PLUMB_EVENT_JUMP || !is_later(event, &first))
-            blame->events[kept++] = *event;
-    }
-    blame->event_count = kept;
-}
-
-void plumb_blame_settle(struct plumb_blame *blame)
-{
-    size_t kept = 0;
-    if (blame->fed_count)
-        qsort(blame->fed, blame->fed_count, sizeof *blame->fed, by_step_and_label);
-    for (size_t i = 0; i < blame->event_count; i++) {
-        const struct plumb_event *event = &blame->events[i];
-        const struct plumb_fed key = {event->step, event->label};
-        const bool brought =
-            event->through_messages && blame->fed_count &&
-            bsearch(&key, blame->fed, blame->fed_count, sizeof *blame->fed, by_step_and_label);
-        if (!brought)
-            blame->events[kept++] = *event;
-    }
-    blame->event_count = kept;
-    blame->fed_count = 0;
-    drop_jumps(blame);
 }

@@ -36,6 +36,7 @@ struct plumb_event {
     bool seen_bits;        /* everything before it is the same to the last bit */
     bool inputs_known;     /* what the op took is recorded */
     bool was_same;         /* and there was a step before, so it was the same itself */
+    bool was_kept;         /* an input that no op of this step made, after the first step */
 };
 
 /* What was seen of one part of training. */
@@ -55,6 +56,9 @@ struct plumb_rank_state {
     bool has_update;  /* the last step's updates are recorded */
     double *history;  /* by place: the largest error up to the step before */
     size_t history_count;
+    double worst;      /* error of what ops made in earlier steps */
+    uint64_t *weights; /* keys of A's weights as the last update left them, sorted */
+    size_t weight_count;
 };
 
 /* A collective whose input differs on some rank. */
@@ -101,6 +105,15 @@ struct plumb_step_pair {
     int64_t step;
     const struct plumb_value_pair *values; /* saved on both sides, or NULL */
 };
+/* run_rank_state.c */
+void plumb_rank_state_release(struct plumb_rank_state *state);
+/* Is an input that no op of this step made a weight, or may it be one? */
+bool plumb_rank_state_has_weight(const struct plumb_rank_state *state,
+                                 const struct plumb_row *row);
+/* Remembers A's weights after a step; false when out of memory. */
+bool plumb_rank_state_keep_weights(struct plumb_rank_state *state,
+                                   const struct plumb_step_pair *pair);
+
 void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
                       const struct plumb_step_pair *pair);
 /* Room for one more event of a step whose first is `first_of_step`; NULL if there is none. */

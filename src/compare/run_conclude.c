@@ -3,8 +3,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
+#include "compare/run_module_settings.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +75,14 @@ static bool reasons_are_there(const struct plumb_run_diff *diff)
 
 /* ---- series --------------------------------------------------------------------------------------- */
 
+/* A loss that differs by less may be a consequence of rounding. */
+static const double seen_in_loss = 1e-3;
+
+static bool is_loss(const char *name)
+{
+    return plumb_text_starts(name, "loss") && !plumb_text_starts(name, "loss_");
+}
+
 /* A record of the same step explains a series, unless the part of training that made the series comes
  * first and was not recorded: a loss that differs is not the update's fault. */
 static bool explains(const struct plumb_run_diff *diff, const struct plumb_run_root *root,
@@ -83,15 +94,44 @@ static bool explains(const struct plumb_run_diff *diff, const struct plumb_run_r
             (root->stage <= stage || diff->blame.stages[stage].rows > 0));
 }
 
+/* Does a root come before it? What is within rounding is no reason for a loss that is not. */
+static bool is_covered(const struct plumb_run_diff *diff,
+                       const struct plumb_series_diff *series)
+{
+    const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
+    const double apart = fabs(series->b - series->a) / fabs(series->a);
+    bool covered = false;
+    if (first && first->verdict > PLUMB_ROUNDING && is_loss(series->name))
+        return first->step < series->step || apart <= fmax(series->band, seen_in_loss) ||
+               (first->step == series->step &&
+                first->stage <= plumb_series_stage(series->name));
+    for (size_t i = 0; i < diff->root_count; i++)
+        covered |= explains(diff, &diff->roots[i], series);
+    return covered;
+}
+
+/* A loss that is a whole multiple of the other, or a whole part of it, was summed or scaled. */
+static const char *describe_factor(const struct plumb_series_diff *series, char *text,
+                                   size_t size)
+{
+    const double factor = series->b / series->a;
+    const double whole = factor < 1 ? 1 / factor : factor;
+    text[0] = '\0';
+    if (isfinite(whole) && whole > 1.5 && fabs(whole - round(whole)) < 1e-4 * whole)
+        (void)snprintf(text, size,
+                       ": B is %.6g times A, as if it were scaled, or summed where "
+                       "A averages",
+                       factor);
+    return text;
+}
+
 /* What the records do not show, the series may: an evaluation, a step or a part that is not recorded. */
 static bool add_series_root(struct plumb_run_diff *diff)
 {
     const struct plumb_series_diff *series = plumb_series_first(&diff->series);
-    bool covered = !series;
-    for (size_t i = 0; i < diff->root_count && series; i++)
-        covered |= explains(diff, &diff->roots[i], series);
-    if (covered)
+    if (!series || is_covered(diff, series))
         return true;
+    char factor[160];
     const bool small = series->series_class == PLUMB_SERIES_NOISE ||
                        (isfinite(series->worst) && series->worst <= series->band);
     struct plumb_run_root root = {
@@ -106,8 +146,10 @@ static bool add_series_root(struct plumb_run_diff *diff)
         .allowed = series->band,
         .reason = plumb_arena_printf(
             &diff->arena,
-            "%.9g in A, %.9g in B at this step (%s); no tensor record differs before it",
-            series->a, series->b, plumb_series_class_name(series->series_class)),
+            "%.9g in A, %.9g in B at this step (%s)%s; no tensor record differs%s before it",
+            series->a, series->b, plumb_series_class_name(series->series_class),
+            describe_factor(series, factor, sizeof factor),
+            diff->blame.differing ? " by more than rounding" : ""),
     };
     const size_t room =
         diff->root_count < PLUMB_RUN_DIFF_ROOTS ? diff->root_count : PLUMB_RUN_DIFF_ROOTS - 1;
@@ -251,7 +293,8 @@ static bool find_roots(struct plumb_run_diff *diff)
 enum plumb_status plumb_run_diff_conclude(struct plumb_run_diff *diff, struct plumb_error *err)
 {
     diff->roots = plumb_arena_alloc(&diff->arena, PLUMB_RUN_DIFF_ROOTS, sizeof *diff->roots);
-    if (!diff->roots || !find_roots(diff) || !add_series_root(diff))
+    if (!diff->roots || !find_roots(diff) || !add_series_root(diff) ||
+        (diff->root_count && !plumb_module_settings_explain(diff, &diff->roots[0])))
         return plumb_fail_memory(err);
     decide(diff);
     if (!blame_setting(diff) || !describe_stages(diff))

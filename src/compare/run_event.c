@@ -14,8 +14,10 @@ static const double approximation_most = 1e-3;
 static enum plumb_verdict verdict_of(const struct plumb_event *event)
 {
     const struct plumb_row_error *error = &event->error;
-    if (error->shape_differs || error->reordered || event->kind == PLUMB_EVENT_JUMP ||
-        error->basis == PLUMB_BASIS_STRUCTURE)
+    const bool jump = event->kind == PLUMB_EVENT_JUMP;
+    if (error->shape_differs || error->reordered || error->basis == PLUMB_BASIS_STRUCTURE ||
+        (jump &&
+         !(event->error.allowed < approximation_most && error->error <= approximation_most)))
         return PLUMB_DIFFERENT; /* an event is reordered only if what went in is the same */
     if (isnan(error->error))
         return PLUMB_APPROXIMATION; /* the bits differ; by how much is not recorded */
@@ -24,13 +26,27 @@ static enum plumb_verdict verdict_of(const struct plumb_event *event)
     /* A formula does not change from one step to the next. */
     const bool computed = !event->was_same && (event->stage == PLUMB_STAGE_FORWARD ||
                                                event->stage == PLUMB_STAGE_BACKWARD);
-    return computed && event->kind == PLUMB_EVENT_OUTPUT &&
+    return computed && (jump || event->kind == PLUMB_EVENT_OUTPUT) &&
                    error->error <= fmax(approximation_most, 4 * error->allowed)
                ? PLUMB_APPROXIMATION
                : PLUMB_DIFFERENT;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------------ */
+
+/* ": B is 2 times A" if it is a whole multiple of it or a whole part of it. */
+static void describe_factor(const struct plumb_event *event, char *text, size_t size)
+{
+    double s, t;
+    text[0] = '\0';
+    if (!plumb_row_is_affine(&event->a, &event->b, &s, &t) ||
+        fabs(t) > 1e-4 * fabs(event->b.stats.max))
+        return;
+    const double whole = s < 1 ? 1 / s : s;
+    if (whole > 1.5 && fabs(whole - round(whole)) < 1e-4 * whole)
+        (void)snprintf(text, size, "; B is %.6g times A, as if it were scaled or not averaged",
+                       s);
+}
 
 /* "norm 12.3 in A, 12.9 in B, at least 0.041 apart where rounding allows 1.3e-05" */
 static void describe_numbers(const struct plumb_event *event, char *text, size_t size)
@@ -49,7 +65,8 @@ static void describe_numbers(const struct plumb_event *event, char *text, size_t
         (void)snprintf(text, size, "%llu values are not finite in B, %llu in A",
                        (unsigned long long)bad_b, (unsigned long long)bad_a);
     else if (error->reordered)
-        (void)snprintf(text, size, "the same values in another order");
+        (void)snprintf(text, size, "the same values in another order%s",
+                       event->stage == PLUMB_STAGE_WEIGHTS ? ": transposed or permuted" : "");
     else
         (void)snprintf(
             text, size, "norm %.6g in A, %.6g in B, %s %.2g apart where %s %.2g", a->l2, b->l2,
@@ -91,8 +108,11 @@ static const char *sentence_of_input(const struct plumb_event *event)
                      "freezing lies between"
                    : "the weights differ after a step whose gradients agree";
     default:
-        return "its input is not what the op before it made: something that is not recorded "
-               "lies between";
+        return event->was_kept && event->stage == PLUMB_STAGE_FORWARD
+                   ? "what it keeps from step to step is not the same: the step before left "
+                     "something else"
+                   : "its input is not what the op before it made: something that is not "
+                     "recorded lies between";
     }
 }
 
@@ -119,13 +139,17 @@ static const char *sentence_of_output(const struct plumb_event *event, bool by_s
 static char *write_reason(struct plumb_run_diff *diff, const struct plumb_event *event,
                           const struct plumb_judgement *judgement)
 {
-    char numbers[512], types[64], data[240], other[300] = "";
+    char numbers[512], types[64], data[240], other[300] = "", factor[80];
     const char *const *texts = diff->names.texts;
     describe_numbers(event, numbers, sizeof numbers);
     describe_types(event, types, sizeof types);
     data[0] = '\0';
     if (event->stage == PLUMB_STAGE_DATA)
         plumb_data_describe(diff, event, data, sizeof data);
+    describe_factor(event, factor, sizeof factor);
+    if (!judgement && event->stage >= PLUMB_STAGE_FORWARD)
+        (void)snprintf(numbers + strlen(numbers), sizeof numbers - strlen(numbers), "%s",
+                       factor);
     if (judgement)
         (void)snprintf(numbers, sizeof numbers, "%.500s", judgement->reason);
     if (event->kind == PLUMB_EVENT_WEIGHT_MISSING || event->kind == PLUMB_EVENT_WEIGHT_EXTRA)
@@ -140,9 +164,13 @@ static char *write_reason(struct plumb_run_diff *diff, const struct plumb_event 
         (void)snprintf(other, sizeof other, " (B runs %.250s in its place)",
                        texts[event->label_b]);
     if (event->kind == PLUMB_EVENT_JUMP)
-        return plumb_arena_printf(&diff->arena,
-                                  "the error grows from %.2g to %.2g in this one op%s: %s",
-                                  event->before, event->error.error, other, numbers);
+        return plumb_arena_printf(
+            &diff->arena, "the error grows from %.2g to %.2g in this one op%s: %s%s",
+            event->before, event->error.error, other, numbers,
+            event->stage == PLUMB_STAGE_FORWARD && event->error.basis == PLUMB_BASIS_STATISTICS
+                ? "; that its inputs are in the same order is not "
+                  "recorded"
+                : "");
     return plumb_arena_printf(&diff->arena, "%s%s: %s%s%s",
                               event->kind == PLUMB_EVENT_INPUT
                                   ? sentence_of_input(event)

@@ -68,3 +68,22 @@ void plumb_gradients_examine(struct plumb_event *event, const struct plumb_step_
         return;
     }
 }
+
+double plumb_gradients_norm(const struct plumb_step_pair *pair)
+{
+    double norm = 0;
+    for (size_t i = 0; pair->alignment->across && i < pair->alignment->a.row_count; i++)
+        if (pair->a[i].phase == PLUMB_PHASE_BACKWARD && pair->a[i].role == PLUMB_ROW_OUT &&
+            pair->a[i].has_stats)
+            norm = fmax(norm, pair->a[i].stats.l2);
+    return norm;
+}
+
+double plumb_gradients_error(const struct plumb_row *row, double norm,
+                             const struct plumb_row_error *error)
+{
+    const double scale = fmax(row->stats.l2, norm);
+    const bool given = row->phase == PLUMB_PHASE_OPTIMIZER && row->role == PLUMB_ROW_IN;
+    return given && norm > 0 && isfinite(error->distance) && scale > 0 ? error->distance / scale
+                                                                       : error->error;
+}

@@ -7,15 +7,10 @@
 
 #include <math.h>
 
-/* Do both call weights the same? Only then is one without a partner really missing. */
-static bool names_agree(const struct plumb_step_pair *pair, const struct plumb_step_op *op)
+/* Weights are paired by name alone, in ops that are the same module on both sides. */
+static bool is_same_module(const struct plumb_step_op *op)
 {
-    const struct plumb_step_side *a = &pair->alignment->a;
-    for (int32_t row = (int32_t)op->first; row != PLUMB_NO_ROW; row = a->next[row])
-        if (pair->a[row].role == PLUMB_ROW_PARAM && a->partner[row] != PLUMB_NO_ROW &&
-            pair->a[row].slot != pair->b[a->partner[row]].slot)
-            return false;
-    return op->partner != PLUMB_NO_ROW && op->matched_by == PLUMB_MATCH_NAME;
+    return op->partner != PLUMB_NO_ROW && op->matched_by != PLUMB_MATCH_GUESS;
 }
 
 struct lone {
@@ -68,7 +63,7 @@ void plumb_blame_lone_weights(struct plumb_blame *blame, const struct plumb_rank
         .blame = blame, .state = state, .step = pair->step, .first_event = blame->event_count};
     for (; lone.position < a->op_count; lone.position++) {
         const struct plumb_step_op *op = &a->ops[a->order[lone.position]];
-        if (!names_agree(pair, op))
+        if (!is_same_module(op))
             continue;
         report_of(&lone, a, pair->a, op, PLUMB_EVENT_WEIGHT_MISSING);
         report_of(&lone, b, pair->b, &b->ops[op->partner], PLUMB_EVENT_WEIGHT_EXTRA);

@@ -7,9 +7,11 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 #include "compare/run_value_pair.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { WINDOW_ROWS = 100000, MOST_ALIGNMENTS = 32 };
 
@@ -22,6 +24,7 @@ struct walking {
     struct plumb_rank_state *states;
     size_t rank_count;
     int64_t first, last, window;
+    bool across; /* the runs are of different frameworks */
 };
 
 /* ---- what can be compared ---------------------------------------------------------------------- */
@@ -60,7 +63,7 @@ static void list_only(struct walking *walking, const struct plumb_alignment *ali
     for (int in_a = 1; in_a >= 0; in_a--) {
         const struct plumb_step_side *side = in_a ? &alignment->a : &alignment->b;
         for (size_t i = 0; i < side->op_count; i++) {
-            if (side->ops[i].partner != PLUMB_NO_ROW || diff->only_count == PLUMB_RUN_DIFF_ONLY)
+            if (!plumb_step_op_is_alone(side, i) || diff->only_count == PLUMB_RUN_DIFF_ONLY)
                 continue;
             diff->only[diff->only_count++] =
                 (struct plumb_only_op){diff->names.texts[side->ops[i].label], step, in_a == 1};
@@ -77,6 +80,7 @@ static enum plumb_status align(struct walking *walking, const struct plumb_row *
 {
     const uint64_t structure_a = plumb_step_structure(a, count_a);
     const uint64_t structure_b = plumb_step_structure(b, count_b);
+    const struct plumb_step_rows rows_a = {a, count_a}, rows_b = {b, count_b};
     for (size_t i = 0; i < walking->alignment_count; i++) {
         const struct plumb_alignment *known = walking->alignments[i];
         if (known->a.structure == structure_a && known->b.structure == structure_b) {
@@ -85,8 +89,8 @@ static enum plumb_status align(struct walking *walking, const struct plumb_row *
         }
     }
     struct plumb_alignment *made = NULL;
-    const enum plumb_status status =
-        plumb_alignment_new(a, count_a, b, count_b, &walking->diff->names, &made, err);
+    const enum plumb_status status = plumb_alignment_new(&rows_a, &rows_b, walking->across,
+                                                         &walking->diff->names, &made, err);
     if (status)
         return status;
     const size_t at = walking->next_alignment++ % MOST_ALIGNMENTS;
@@ -209,11 +213,31 @@ static enum plumb_status compare_windows(struct walking *walking, struct plumb_e
     return status;
 }
 
+/* "torch 2.6" as the run says it; "" if it does not. */
+static const char *framework_of(const struct plumb_run *run)
+{
+    for (size_t i = 0; i < plumb_run_note_count(run); i++) {
+        const struct plumb_note *note = plumb_run_note(run, i);
+        if (strcmp(note->key, "framework") == 0 && note->json[0] == '"')
+            return note->json + (plumb_text_starts(note->json, "\"py") ? strlen("\"py") : 1);
+    }
+    return "";
+}
+
+/* "torch 2.6" and "torch 2.7" are of one. */
+static bool are_of_two_frameworks(const struct plumb_run_diff *diff)
+{
+    const char *a = framework_of(diff->a), *b = framework_of(diff->b);
+    const size_t length = strcspn(a, " \""), length_b = strcspn(b, " \"");
+    return length && length_b && (length != length_b || strncmp(a, b, length) != 0);
+}
+
 enum plumb_status plumb_run_diff_walk(struct plumb_run_diff *diff,
                                       const struct plumb_run_diff_options *options,
                                       struct plumb_error *err)
 {
-    struct walking walking = {.diff = diff, .options = options};
+    struct walking walking = {
+        .diff = diff, .options = options, .across = are_of_two_frameworks(diff)};
     diff->blame.names = &diff->names;
     diff->threads = options ? options->threads : 0;
     diff->first_step = 0;
@@ -224,7 +248,7 @@ enum plumb_status plumb_run_diff_walk(struct plumb_run_diff *diff,
     for (size_t i = 0; i < walking.alignment_count; i++)
         plumb_alignment_free(walking.alignments[i]);
     for (size_t i = 0; i < walking.rank_count; i++)
-        plumb_free(walking.states[i].history);
+        plumb_rank_state_release(&walking.states[i]);
     plumb_free(walking.states);
     plumb_rows_release(&walking.b);
     plumb_rows_release(&walking.a);

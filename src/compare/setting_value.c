@@ -78,7 +78,8 @@ bool plumb_setting_same(const char *setting, const char *a, const char *b)
     double x, y;
     enum plumb_dtype of_a, of_b;
     if (plumb_setting_number(a, &x) && plumb_setting_number(b, &y))
-        return x == y || fabs(x - y) <= 1e-12 * fabs(x);
+        return x == y || fabs(x - y) <= 1e-12 * fabs(x) ||
+               (float)x == (float)y; /* some frameworks keep them in f32 */
     if (plumb_setting_dtype(a, &of_a) && plumb_setting_dtype(b, &of_b))
         return of_a == of_b;
     const char *means_a = plumb_setting_meaning(setting, a);

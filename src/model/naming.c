@@ -59,6 +59,15 @@ size_t plumb_naming_candidates(struct plumb_arena *arena, const char *name,
     return count;
 }
 
+const char *plumb_naming_torch_leaf(const char *leaf, size_t length)
+{
+    for (size_t i = 0; i < RULE_COUNT; i++)
+        if (!rules[i].alone && strlen(rules[i].mindspore) == length &&
+            memcmp(rules[i].mindspore, leaf, length) == 0)
+            return rules[i].torch;
+    return NULL;
+}
+
 const char *plumb_naming_bare(const char *name)
 {
     static const char *const wrappers[] = {

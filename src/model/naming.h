@@ -25,6 +25,9 @@ enum { PLUMB_NAMING_CANDIDATES = 8 };
 size_t plumb_naming_candidates(struct plumb_arena *arena, const char *name,
                                const char *candidates[PLUMB_NAMING_CANDIDATES]);
 
+/* What torch calls a parameter that MindSpore calls `leaf` inside a layer; NULL if no other name. */
+const char *plumb_naming_torch_leaf(const char *leaf, size_t length);
+
 /* The name without wrappers that say nothing about the layer: state_dict. module. model. ... */
 const char *plumb_naming_bare(const char *name);
 
