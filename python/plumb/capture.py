@@ -393,6 +393,7 @@ def save(name, tensor):
         return
     recorder = _session.recorder
     recorder.enter(_plumb.FORWARD, "user", str(name))
+    recorder.called_at(_plumb.stack_now())
     recorder.tensor("output0", tensor)
     recorder.leave()
     if getattr(tensor, "requires_grad", False) and hasattr(tensor, "register_hook"):

@@ -1,5 +1,6 @@
 """Attaches a session to torch: which parts, by level."""
 import sys
+import warnings
 
 import torch
 
@@ -15,6 +16,8 @@ class TorchAdapter:
         session.rank_from_framework = rank
         level = session.options.level
         if level != "watch":
+            # The hooks are ours, and are made for being called once more.
+            warnings.filterwarnings("ignore", message=r"Using `torch\.compile\(module\)` when there are global hooks")
             stacks.follow(session, torch.nn.Module._call_impl.__code__)
         if level == "op" and not self._install_ops():
             level = "module"

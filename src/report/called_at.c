@@ -33,8 +33,7 @@ void plumb_stack_json(struct plumb_json_writer *json, const char *stack)
 struct place {
     const char *stack;
     char op[LABEL_SIZE]; /* the first that was called there */
-    size_t others;       /* further ops */
-    char last[LABEL_SIZE];
+    bool others;         /* more were */
 };
 
 struct places {
@@ -48,7 +47,8 @@ static bool keep_place(void *context, const struct plumb_tensor_record *record)
     size_t i = 0;
     if (!record->stack)
         return true;
-    while (i < places->count && places->places[i].stack != record->stack)
+    while (i < places->count && places->places[i].stack != record->stack &&
+           strcmp(places->places[i].stack, record->stack) != 0) /* of another rank */
         i++;
     if (i == MOST_STACKS) {
         places->more++;
@@ -59,20 +59,16 @@ static bool keep_place(void *context, const struct plumb_tensor_record *record)
         places->count++;
         *place = (struct place){.stack = record->stack};
         (void)snprintf(place->op, sizeof place->op, "%s", record->label);
-    } else if (strncmp(place->op, record->label, LABEL_SIZE - 1) != 0 &&
-               strncmp(place->last, record->label, LABEL_SIZE - 1) != 0) {
-        place->others++;
+    } else if (strncmp(place->op, record->label, LABEL_SIZE - 1) != 0) {
+        place->others = true;
     }
-    (void)snprintf(place->last, sizeof place->last, "%s", record->label);
     return true;
 }
 
 static void write_place(const struct place *place, struct plumb_buffer *to)
 {
-    plumb_buffer_printf(to, "\n  %s", place->op);
-    if (place->others)
-        plumb_buffer_printf(to, " and %zu more", place->others);
-    plumb_buffer_text(to, " called at\n");
+    plumb_buffer_printf(to, "\n  %s%s called at\n", place->op,
+                        place->others ? " and others" : "");
     for (const char *at = place->stack; *at; at += *at == '\n') {
         const size_t length = strcspn(at, "\n");
         plumb_buffer_printf(to, "    %.*s\n", (int)length, at);

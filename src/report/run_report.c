@@ -16,6 +16,7 @@ struct listing {
     struct plumb_json_writer *json;
     struct plumb_table_text *table;
     size_t count, most;
+    bool ranks; /* of more than one */
 };
 
 static bool list_json(void *context, const struct plumb_tensor_record *record)
@@ -58,6 +59,8 @@ static bool list_row(void *context, const struct plumb_tensor_record *record)
     const struct plumb_tensor tensor = {.rank = record->dims, .shape = record->shape};
     const struct plumb_stats *stats = &record->stats;
     const double numbers[] = {stats->min, stats->max, stats->mean, stats->l2};
+    if (listing->ranks)
+        plumb_table_text_cell(table, "%d", record->rank);
     plumb_table_text_cell(table, "%lld", (long long)record->step);
     plumb_table_text_cell(table, "%s", record->label);
     plumb_table_text_cell(table, "%s", plumb_phase_name(record->phase));
@@ -83,8 +86,12 @@ enum plumb_status plumb_records_text(struct plumb_run *run, const struct plumb_r
     static const char *const titles[] = {"step", "op",  "phase", "slot", "shape", "dtype",
                                          "min",  "max", "mean",  "l2",   ""};
     struct plumb_table_text table;
-    struct listing listing = {.table = &table, .most = most};
+    struct listing listing = {.table = &table,
+                              .most = most,
+                              .ranks = plumb_run_rank_count(run) > 1 && query->rank < 0};
     plumb_table_text_init(&table);
+    if (listing.ranks)
+        plumb_table_text_column(&table, "rank", true);
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         plumb_table_text_column(&table, titles[i], i == 0 || (i >= 6 && i < 10));
     enum plumb_status status = plumb_run_visit_records(run, query, list_row, &listing, err);

@@ -19,6 +19,8 @@ static inline void toy_step(struct plumb_recorder *recorder, int64_t step)
     for (int call = 0; call < 2; call++) {
         plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "net.0", "linear",
                            PLUMB_CALL_COUNTED);
+        plumb_record_called_at(recorder,
+                               plumb_record_stack(recorder, "toy.c:7 linear\ntoy.c:9 main"));
         plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
         plumb_record_leave(recorder);
     }

@@ -54,6 +54,7 @@ static enum plumb_status report(struct plumb_run *run, struct plumb_error *err)
         {.rank = -1, .json = true},
         {.rank = -1, .series = "loss"},
         {.rank = -1, .op = "*", .json = true},
+        {.rank = -1, .op = "*"},
         {.rank = -1, .values = true},
         {.rank = -1, .values = true, .json = true}};
     const struct plumb_run_report_options unknown = {.rank = -1, .op = "linaer"};
