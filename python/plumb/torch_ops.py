@@ -18,7 +18,7 @@ from .torch_device import FORCED
 from .torch_modules import Modules
 from .torch_ops_device import Aside, DeviceMode
 
-COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT = 1, 2, 4, 8, 16, 32
+COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT, OUT = 1, 2, 4, 8, 16, 32, 64
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::")
 EMPTIES = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
 VIEWS = ("_unsafe_view", "_reshape_alias", "resize_", "set_")  # which their schemas do not say
@@ -56,6 +56,8 @@ def describe(name, schema):
         flags |= COPY
     if space == "profiler":
         flags |= SILENT
+    if any(argument.is_out for argument in schema.arguments):
+        flags |= OUT
     return flags
 
 
@@ -161,7 +163,7 @@ class Operators:
         reference = session.options.reference
         why = "a reference is computed" if reference else find_fast_route()
         if self.is_on_a_device() and not reference:
-            self.mode = DeviceMode(session, describe)
+            self.mode = DeviceMode(session, lambda name, schema: describe(name, schema) & ~OUT)
         elif why:
             self.mode = Mode()
             session.config("capture.route_reason", why)

@@ -20,6 +20,7 @@ enum plumb_op_flags {
     PLUMB_OP_EMPTY = 8,      /* gives memory whose content means nothing */
     PLUMB_OP_COPY = 16,      /* its output has the values of its first input */
     PLUMB_OP_SILENT = 32,    /* moves no tensors worth recording: profiler marks */
+    PLUMB_OP_OUT = 64,       /* what it writes to had no meaning before: out= */
 };
 
 struct plumb_op {

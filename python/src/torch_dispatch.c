@@ -178,12 +178,23 @@ static void walk(struct plumb_op_call *call, PyObject *object, enum side side, i
     }
 }
 
+/* "out", "out0" ...: a place for a result. */
+static bool is_out(PyObject *key)
+{
+    PyObject *prefix = PyUnicode_FromString("out");
+    const bool found = prefix && PyUnicode_Tailmatch(key, prefix, 0, PY_SSIZE_T_MAX, -1) == 1;
+    Py_XDECREF(prefix);
+    PyErr_Clear();
+    return found;
+}
+
 static void walk_keywords(struct plumb_op_call *call, PyObject *keywords)
 {
     PyObject *key = NULL, *value = NULL;
     Py_ssize_t at = 0;
     while (keywords && PyDict_Next(keywords, &at, &key, &value))
-        walk(call, value, INPUT, 0);
+        if (!(call->op->flags & PLUMB_OP_OUT) || !is_out(key))
+            walk(call, value, INPUT, 0);
 }
 
 /* What an operator changed and does not return. */

@@ -172,7 +172,7 @@ static void take_input(struct thread *thread, const struct plumb_torch_value *va
         return;
     if (written)
         keep_written(thread, value->payload);
-    if (!thread->call.recorded)
+    if (!thread->call.recorded || (written && (thread->call.op->flags & PLUMB_OP_OUT)))
         return;
     const enum plumb_op_look look = plumb_op_tensor_of(&torch, value, &tensor);
     if (look == PLUMB_LOOK_READY)

@@ -221,6 +221,23 @@ class Operators(CaptureTest):
                    if name.startswith("aten::") and ours[name] < count}
         self.assertEqual(missing, {})
 
+    def test_memory_for_a_result_is_no_input(self):
+        """What lay there before means nothing: compiled code hands over whatever it finds."""
+        for route in ("record-function", "dispatch-mode"):
+            with self.subTest(route=route):
+                self.route(route)
+                model = nn.Linear(2, 2)
+                optimizer = torch.optim.SGD(model.parameters(), 0.1)
+                with self.attached(route, level="op") as result:
+                    model(torch.ones(1, 2)).sum().backward()
+                    torch.mul(torch.ones(3), torch.ones(3), out=torch.full((3,), float("nan")))
+                    torch.ones(3).mul_(2.0)  # changed in place: this is an input
+                    optimizer.step()
+                slots = {(r["op"], r["slot"]): r["stats"]["nan"] for r in result[0].records("mul*", 0)}
+                self.assertEqual(slots["mul", "output0"], 0)
+                self.assertEqual([slot for op, slot in slots if op == "mul"], ["input0", "input1", "output0"])
+                self.assertIn(("mul_", "input0"), slots)
+
     def test_tensors_that_cannot_be_read_are_passed_over(self):
         weight = nn.Parameter(torch.ones(3))
         optimizer = torch.optim.SGD([weight], 0.1)
