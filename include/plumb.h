@@ -932,6 +932,10 @@ struct plumb_run_diff_options {
     bool everything; /* go on after the answer is clear */
     const struct plumb_progress *progress;
     int threads; /* for saved values; 0: one a processor */
+    /* How tensors are spread over ranks: paths of files as docs/diff-runs.md shows them. Such a side is put
+     * together and compared as one rank. NULL: as the run recorded it (parallel.layout), if the numbers of
+     * ranks differ; else rank by rank. */
+    const char *layout_a, *layout_b;
 };
 
 /* `options` may be NULL. The runs must outlive the result. */

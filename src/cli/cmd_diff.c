@@ -7,6 +7,7 @@
 #include <string.h>
 
 struct diff_arguments {
+    const char *layout_a, *layout_b;
     const char *map, *csv, *html;
     double rtol, atol;
     size_t top, threads;
@@ -33,6 +34,10 @@ static const struct option_row rows[] = {
      offsetof(struct diff_arguments, all)},
     {"noise", "RUN", "another run of A's program: what is normal; may be repeated", OPTION_LIST,
      offsetof(struct diff_arguments, noise)},
+    {"layout-a", "FILE", "how A's tensors are spread over ranks: they are put together first",
+     OPTION_TEXT, offsetof(struct diff_arguments, layout_a)},
+    {"layout-b", "FILE", "the same of B", OPTION_TEXT,
+     offsetof(struct diff_arguments, layout_b)},
     {"json", NULL, "for programs", OPTION_FLAG, offsetof(struct diff_arguments, json)},
     {"threads", "N", "threads to use (default: one a processor)", OPTION_COUNT,
      offsetof(struct diff_arguments, threads)},
@@ -160,6 +165,8 @@ static int compare_runs(const char *path_a, const char *path_b,
     const struct plumb_run_diff_options options = {.noise = noise,
                                                    .noise_count = arguments->noise.count,
                                                    .everything = arguments->all,
+                                                   .layout_a = arguments->layout_a,
+                                                   .layout_b = arguments->layout_b,
                                                    .progress = &bar.callbacks,
                                                    .threads = (int)arguments->threads};
     const bool failed = plumb_run_open(path_a, &a, &error) ||

@@ -4,6 +4,8 @@
 #include "base/error.h"
 #include "base/memory.h"
 
+#include <string.h>
+
 static const char *const stage_names[PLUMB_STAGE_COUNT] = {
     "config", "data", "weights", "forward", "backward", "reduce", "update"};
 static const char *const basis_names[PLUMB_BASIS_COUNT] = {"bits",   "statistics", "values",
@@ -39,6 +41,35 @@ static enum plumb_status fail_if_nothing_compared(const struct plumb_run_diff *d
                       plumb_run_path(diff->a), plumb_run_path(diff->b), reason);
 }
 
+/* Named by the caller, else as the run recorded it where the runs have other numbers of ranks. */
+static enum plumb_status find_layout(const struct plumb_run *run, const struct plumb_run *other,
+                                     const char *path, struct plumb_layout *layout,
+                                     struct plumb_error *err)
+{
+    if (path)
+        return plumb_layout_read(path, layout, err);
+    if (plumb_run_rank_count(run) == plumb_run_rank_count(other))
+        return PLUMB_OK;
+    for (size_t i = 0; i < plumb_run_config_count(run); i++) {
+        const struct plumb_run_config *config = plumb_run_config(run, i);
+        if (strcmp(config->key, "parallel.layout") == 0)
+            return plumb_layout_parse("parallel.layout", config->json, strlen(config->json),
+                                      layout, err);
+    }
+    return PLUMB_OK;
+}
+
+static enum plumb_status find_layouts(struct plumb_run_diff *diff,
+                                      const struct plumb_run_diff_options *options,
+                                      struct plumb_error *err)
+{
+    const enum plumb_status status =
+        find_layout(diff->a, diff->b, options ? options->layout_a : NULL, &diff->layout_a, err);
+    return status ? status
+                  : find_layout(diff->b, diff->a, options ? options->layout_b : NULL,
+                                &diff->layout_b, err);
+}
+
 enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
                                      const struct plumb_run_diff_options *options,
                                      struct plumb_run_diff **out, struct plumb_error *err)
@@ -51,6 +82,8 @@ enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
     enum plumb_status status = plumb_config_compare(&diff->arena, a, b, &diff->config, err);
     if (!status)
         status = plumb_series_compare(&diff->arena, a, b, options, &diff->series, err);
+    if (!status)
+        status = find_layouts(diff, options, err);
     if (!status)
         status = plumb_run_diff_walk(diff, options, err);
     if (!status)
@@ -72,6 +105,8 @@ void plumb_run_diff_free(struct plumb_run_diff *diff)
         return;
     plumb_blame_release(&diff->blame);
     plumb_config_release(&diff->config);
+    plumb_layout_release(&diff->layout_a);
+    plumb_layout_release(&diff->layout_b);
     plumb_names_release(&diff->names);
     plumb_arena_release(&diff->arena);
     plumb_free(diff);

@@ -4,6 +4,7 @@
 
 #include "compare/run_blame.h"
 #include "compare/run_config.h"
+#include "compare/run_layout.h"
 #include "compare/run_overlap.h"
 #include "compare/run_series.h"
 #include "model/finding.h"
@@ -24,6 +25,8 @@ struct plumb_run_diff {
     struct plumb_blame blame;
     struct plumb_config_diff config;
     struct plumb_series_list series;
+    struct plumb_layout layout_a, layout_b; /* no ranks: the side is compared rank by rank */
+    struct plumb_layout_report merged_a, merged_b;
     struct plumb_run_root *roots;
     size_t root_count, root_total; /* listed; in all */
     struct plumb_run_stage stages[PLUMB_STAGE_COUNT];

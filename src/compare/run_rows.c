@@ -118,12 +118,9 @@ static bool name_like_before(struct loading *loading, const struct plumb_tensor_
     return true;
 }
 
-static bool name_row(struct loading *loading, const struct plumb_tensor_record *record,
-                     struct plumb_row *row)
+bool plumb_row_name(struct plumb_names *names, const struct plumb_tensor_record *record,
+                    struct plumb_row *row)
 {
-    struct plumb_names *names = loading->names;
-    if (name_like_before(loading, record, row))
-        return true;
     row->label = plumb_names_number(names, record->label);
     row->op = plumb_names_number(names, record->op);
     row->slot = plumb_names_number(names, record->slot);
@@ -134,6 +131,13 @@ static bool name_row(struct loading *loading, const struct plumb_tensor_record *
     (void)snprintf(place, sizeof place, "\x01%x.%x.%x", row->label, row->phase, row->slot);
     row->place = plumb_names_number(names, place);
     return row->place != UINT32_MAX;
+}
+
+static bool name_row(struct loading *loading, const struct plumb_tensor_record *record,
+                     struct plumb_row *row)
+{
+    return name_like_before(loading, record, row) ||
+           plumb_row_name(loading->names, record, row);
 }
 
 struct plumb_row plumb_row_of(const struct plumb_tensor_record *record)

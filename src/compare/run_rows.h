@@ -51,6 +51,9 @@ uint32_t plumb_names_number(struct plumb_names *names, const char *text);
 
 /* All of a row but its names. */
 struct plumb_row plumb_row_of(const struct plumb_tensor_record *record);
+/* And its names; false when out of memory. */
+bool plumb_row_name(struct plumb_names *names, const struct plumb_tensor_record *record,
+                    struct plumb_row *row);
 
 void plumb_rows_release(struct plumb_rows *rows);
 /* Replaces `rows` by the records of one rank from `first` to `last`, in the order of execution. */

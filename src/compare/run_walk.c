@@ -29,6 +29,16 @@ struct walking {
 
 /* ---- what can be compared ---------------------------------------------------------------------- */
 
+/* Of sides that are put together there is one rank each. */
+static void join_ranks(struct walking *walking)
+{
+    struct plumb_overlap *overlap = &walking->diff->overlap;
+    walking->rank_count = walking->rank_count ? 1 : 0;
+    overlap->only_a = walking->diff->layout_a.ranks ? 0 : overlap->only_a;
+    overlap->only_b = walking->diff->layout_b.ranks ? 0 : overlap->only_b;
+    overlap->most_records *= walking->diff->layout_a.ranks + walking->diff->layout_b.ranks;
+}
+
 static enum plumb_status find_ranks(struct walking *walking, struct plumb_error *err)
 {
     struct plumb_run_diff *diff = walking->diff;
@@ -46,6 +56,8 @@ static enum plumb_status find_ranks(struct walking *walking, struct plumb_error 
         walking->states[walking->rank_count].rank_b = b->rank;
         walking->states[walking->rank_count++].rank = a->rank;
     }
+    if (diff->layout_a.ranks || diff->layout_b.ranks)
+        join_ranks(walking);
     walking->first = overlap->both.first;
     walking->last = overlap->both.last;
     const double range = (double)walking->last - (double)walking->first + 1;
@@ -144,10 +156,16 @@ static enum plumb_status compare_rank(struct walking *walking, struct plumb_rank
     struct plumb_run_diff *diff = walking->diff;
     const int64_t shift = diff->overlap.shift;
     enum plumb_status status =
-        plumb_rows_load(&walking->a, &diff->names, diff->a, state->rank, first, last, err);
+        diff->layout_a.ranks ? plumb_layout_load(&diff->layout_a, &walking->a, &diff->names,
+                                                 diff->a, first, last, &diff->merged_a, err)
+                             : plumb_rows_load(&walking->a, &diff->names, diff->a, state->rank,
+                                               first, last, err);
     if (!status)
-        status = plumb_rows_load(&walking->b, &diff->names, diff->b, state->rank_b,
-                                 first + shift, last + shift, err);
+        status = diff->layout_b.ranks
+                     ? plumb_layout_load(&diff->layout_b, &walking->b, &diff->names, diff->b,
+                                         first + shift, last + shift, &diff->merged_b, err)
+                     : plumb_rows_load(&walking->b, &diff->names, diff->b, state->rank_b,
+                                       first + shift, last + shift, err);
     size_t i = 0, k = 0;
     while (!status && i < walking->a.count && k < walking->b.count) {
         const struct plumb_row *a = &walking->a.rows[i], *b = &walking->b.rows[k];

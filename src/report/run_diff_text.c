@@ -107,9 +107,24 @@ static void write_spike(const struct plumb_run_diff *diff, struct plumb_buffer *
     plumb_buffer_text(to, "\n");
 }
 
+static void write_layout(const char *side, const struct plumb_layout *layout,
+                         const struct plumb_layout_report *report, struct plumb_buffer *to)
+{
+    const uint64_t wrong = report->unequal + report->missing + report->unknown;
+    if (!layout->ranks)
+        return;
+    plumb_buffer_printf(to, "%s: %llu records were put together from %zu ranks\n", side,
+                        (unsigned long long)report->merged, layout->ranks);
+    if (wrong)
+        plumb_buffer_printf(to, "%s: %llu could not be: %s\n", side, (unsigned long long)wrong,
+                            report->first);
+}
+
 static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
     write_spike(diff, to);
+    write_layout("A", &diff->layout_a, &diff->merged_a, to);
+    write_layout("B", &diff->layout_b, &diff->merged_b, to);
     if (diff->victims)
         plumb_buffer_printf(to, "\n%llu more records differ as a consequence\n",
                             (unsigned long long)diff->victims);
