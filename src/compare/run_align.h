@@ -63,6 +63,10 @@ enum plumb_status plumb_alignment_new(const struct plumb_step_rows *a,
                                       struct plumb_alignment **alignment,
                                       struct plumb_error *err);
 void plumb_alignment_free(struct plumb_alignment *alignment);
+/* run_misfits.c: takes pairs of two frameworks apart that only have a name in common. */
+void plumb_alignment_drop_misfits(struct plumb_alignment *alignment,
+                                  const struct plumb_names *names, const struct plumb_row *a,
+                                  const struct plumb_row *b);
 /* Has the other side nothing that does what this op does? */
 bool plumb_step_op_is_alone(const struct plumb_step_side *side, size_t op);
 

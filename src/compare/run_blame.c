@@ -31,6 +31,7 @@ struct walk {
     uint32_t position;
     size_t first_event;   /* of this step */
     double worst;         /* error of what ops made so far */
+    bool not_finite;      /* one of them made something that is finite on one side only */
     double gradient_norm; /* of A's largest gradient; 0 if it is of no use */
 };
 
@@ -206,16 +207,10 @@ static bool is_far(const struct walk *walk, size_t row)
 {
     const struct plumb_row_error *error = &walk->errors[row];
     const double found = plumb_gradients_error(&walk->pair->a[row], walk->gradient_norm, error);
+    if (isinf(found) && !error->shape_differs && (walk->not_finite || walk->state->not_finite))
+        return false; /* a NaN spreads */
     return found >
            limit_of(walk, &walk->pair->a[row], error, fmax(walk->worst, walk->state->worst));
-}
-
-/* Dumps of single operations have weights among the arguments, after the data. */
-static bool may_be_weight(const struct walk *walk, size_t row)
-{
-    const struct plumb_row *a = &walk->pair->a[row];
-    return plumb_dtype_is_float((enum plumb_dtype)a->dtype) &&
-           strcmp(walk->blame->names->texts[a->slot], "input0") != 0;
 }
 
 /* Is it a weight, which carries what differed in earlier steps? */
@@ -224,8 +219,9 @@ static bool is_weight(const struct walk *walk, size_t row)
     const struct plumb_row *a = &walk->pair->a[row];
     if (a->role == PLUMB_ROW_PARAM)
         return !plumb_slot_is_running(walk->blame->names->texts[a->slot]);
-    return walk->state->has_update ? plumb_rank_state_has_weight(walk->state, a)
-                                   : walk->state->has_step && may_be_weight(walk, row);
+    return walk->state->has_update
+               ? plumb_rank_state_has_weight(walk->state, a)
+               : walk->state->has_step && plumb_row_may_be_weight(a, walk->blame->names);
 }
 
 static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *culprit)
@@ -529,9 +525,11 @@ static void visit_op(struct walk *walk, const struct plumb_step_op *op)
     else if (view.output != PLUMB_NO_ROW)
         blame_output(walk, op, &view);
     walk->dirty |= view.input_differs || view.output_differs;
-    if (view.output != PLUMB_NO_ROW && op->phase != PLUMB_PHASE_OPTIMIZER &&
-        isfinite(walk->errors[view.output].error))
-        walk->worst = fmax(walk->worst, walk->errors[view.output].error);
+    const struct plumb_row_error *made =
+        view.output == PLUMB_NO_ROW ? NULL : &walk->errors[view.output];
+    walk->not_finite |= made && isinf(made->error) && !made->shape_differs;
+    if (made && op->phase != PLUMB_PHASE_OPTIMIZER && isfinite(made->error))
+        walk->worst = fmax(walk->worst, made->error);
     walk->made_something |= op->out != PLUMB_NO_ROW;
 }
 
@@ -585,6 +583,7 @@ void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
         remember(&walk);
         state->dirty = true;
         state->worst = fmax(state->worst, walk.worst);
+        state->not_finite |= walk.not_finite;
         blame->failed |= !plumb_rank_state_keep_weights(state, pair);
     }
     state->has_step = true;

@@ -57,6 +57,7 @@ struct plumb_rank_state {
     double *history;  /* by place: the largest error up to the step before */
     size_t history_count;
     double worst;      /* error of what ops made in earlier steps */
+    bool not_finite;   /* some of that is finite on one side only */
     uint64_t *weights; /* keys of A's weights as the last update left them, sorted */
     size_t weight_count;
 };

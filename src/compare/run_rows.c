@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "model/dtype.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,4 +266,10 @@ bool plumb_row_is_module_of(const struct plumb_row *row, const struct plumb_name
     const size_t whole = strcspn(own, "#"), length = strlen(op);
     return row->is_module && label != row->label && whole >= length &&
            strncmp(own, names->texts[label], whole - length) == 0;
+}
+
+bool plumb_row_may_be_weight(const struct plumb_row *row, const struct plumb_names *names)
+{
+    return plumb_dtype_is_float((enum plumb_dtype)row->dtype) &&
+           strcmp(names->texts[row->slot], "input0") != 0;
 }

@@ -63,6 +63,8 @@ enum plumb_status plumb_rows_load(struct plumb_rows *rows, struct plumb_names *n
 /* Is the row of a whole module, and what is called `label` in that? */
 bool plumb_row_is_module_of(const struct plumb_row *row, const struct plumb_names *names,
                             uint32_t label);
+/* May it be a weight? Dumps of single operations have them among the arguments, after the data. */
+bool plumb_row_may_be_weight(const struct plumb_row *row, const struct plumb_names *names);
 /* How many rows from `from` on belong to the same step. */
 size_t plumb_rows_step_end(const struct plumb_rows *rows, size_t from);
 

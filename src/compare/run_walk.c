@@ -105,6 +105,8 @@ static enum plumb_status align(struct walking *walking, const struct plumb_row *
                                                          &walking->diff->names, &made, err);
     if (status)
         return status;
+    if (walking->across)
+        plumb_alignment_drop_misfits(made, &walking->diff->names, a, b);
     const size_t at = walking->next_alignment++ % MOST_ALIGNMENTS;
     plumb_alignment_free(walking->alignments[at]);
     walking->alignments[at] = made;

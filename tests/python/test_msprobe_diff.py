@@ -173,6 +173,23 @@ class DamagedPairsTest(DumpPairTest):
         self.assert_nothing(a, b, "share no op")
 
 
+class FrameworksTest(DumpPairTest):
+    def test_glue_outside_of_modules(self):
+        """The first addition of each is another one: sizes tell, and nothing is blamed on it."""
+        def glue(prefix, sizes):
+            data = {f"Tensor.__add__.{i}.forward": op([tensor(shape=(size,))], [tensor(norm=5.0 + size, shape=(size,))])
+                    for i, size in enumerate(sizes)}
+            data[f"{prefix}.net.fc.Linear.forward.0"] = op([tensor(norm=1.0)], [tensor(norm=2.0)])
+            return data
+        a = write(self.path("a"), glue("Module", (2, 7)), framework="pytorch")
+        b = write(self.path("b"), glue("Cell", (10, 7)), framework="mindspore")
+        found = self.pair(a, b, status=0)
+        self.assertIsNone(found["first"], found["first"])
+        self.assertEqual((found["only_a"], found["only_b"]), (["Tensor.__add__"], ["Tensor.__add__"]))
+        c = write(self.path("c"), glue("Module", (10, 7)), framework="pytorch")
+        self.assert_first(self.pair(a, c, status=1), "Tensor.__add__", "different")
+
+
 class FirstNanTest(InteropTest):
     """Four ranks that reduce in two pairs and then all together: msprobe looks at the first pair only."""
 
@@ -290,6 +307,13 @@ class RealDumpsTest(DumpPairTest):
         found = self.pair(*(os.path.join(self.path("unpacked"), name) for name in ("tensor_base", "tensor_fault")), status=1)
         self.assert_first(found, "Functional.gelu#1", "different")
         self.assertIn("only index 0 of axis 1", found["first"]["reason"])
+
+    def test_frameworks(self):
+        """PyTorch and MindSpore agree in all statistics; glue between the modules differs."""
+        pair = [os.path.join(self.real, "msprobe", "cross_framework", name) for name in ("pytorch_data", "mindspore_data")]
+        found = self.pair(*pair, status=0)
+        self.assertIsNone(found["first"], found["first"])
+        self.assertGreater(found["records"], 18)
 
     def test_steps(self):
         steps = [os.path.join(self.real, "msprobe", "resnet50_gpu", f"step{i}") for i in range(2)]
