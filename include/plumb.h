@@ -1033,6 +1033,25 @@ struct plumb_spike {
 /* Of several alarms the first that the loss followed, else the first. */
 PLUMB_API void plumb_spike_find(const struct plumb_run *run, struct plumb_spike *spike);
 
+/* ---- the smallest part that does it ---------------------------------------------------------- */
+
+enum plumb_try {
+    PLUMB_TRY_BAD,  /* this part does not do it */
+    PLUMB_TRY_GOOD, /* it does */
+    PLUMB_TRY_STOP  /* no more tries */
+};
+
+struct plumb_minimize_options {
+    enum plumb_try (*test)(void *context, const bool *chosen, size_t count);
+    void *context;
+};
+
+/* Delta debugging: `set` holds things that do it together (the caller has tried that) and is made
+ * smaller until nothing can be left out. *smallest is false if the tries were stopped before. */
+PLUMB_API enum plumb_status plumb_minimize(const struct plumb_minimize_options *options,
+                                           bool *set, size_t count, bool *smallest,
+                                           struct plumb_error *err);
+
 /* ---- before training starts ---------------------------------------------------------------- */
 
 enum plumb_check_status {

@@ -135,6 +135,7 @@ class Session:
         self.config("capture.ops", wish.ops)
         self.config("capture.steps", wish.steps)
         self.config("capture.reference", wish.reference)
+        self.config("capture.compute_in", wish.compute_in)
         self.config("capture.command", wish.command and shlex.join(wish.command))
         self.config("capture.against", wish.against)
         for key, value in configuration.of_process():

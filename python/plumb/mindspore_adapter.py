@@ -13,6 +13,8 @@ class MindSporeAdapter:
         if level == "op" and not hasattr(mindspore, "MsDispatchMode"):
             session.say(f"mindspore {mindspore.__version__} does not show its operations; modules are recorded")
             level = "module"
+        if session.options.compute_in:
+            session.say("--compute-in is for torch alone; this MindSpore run computes as ever")
         if session.options.reference:
             session.say("a reference is computed for torch alone; this MindSpore run is recorded without one")
         if level != "watch":

@@ -4,8 +4,6 @@ Forward: around every cell's call. Backward: hooks on the tensors that flow, in 
 a compiled function sees the tensor, because it would be compiled with its hooks. All are removed after the backward
 pass. Parameter gradients: what the backward pass gave, and what the optimizer was handed.
 """
-import fnmatch
-
 from mindspore import ParameterTuple
 from mindspore.graph.api import _pynative_executor as executor
 
@@ -56,7 +54,6 @@ class Cells:
         self.session = session = watch.session
         self.names = watch.names
         self.with_values = with_values
-        self.pattern = session.options.ops
         self.stack = []  # Entered
         self.calls = {}  # (name, class) -> calls in this step
         self.hooked = {}  # id of a tensor -> Hooked
@@ -85,7 +82,7 @@ class Cells:
                     recorder.leave()
 
     def wants(self, name, kind):
-        return self.pattern is None or fnmatch.fnmatchcase(f"{name}.{kind}" if name else kind, self.pattern)
+        return self.session.options.wants(f"{name}.{kind}" if name else kind)
 
     # -- forward --------------------------------------------------------------------------------------
 

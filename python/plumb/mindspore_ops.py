@@ -5,7 +5,6 @@ place of an operation is the cell that is being run; in the backward pass it is 
 this is: MindSpore calls a hook of a tensor right before the backward of what made the tensor. Operations inside of compiled functions
 are not seen, and some of the backward pass are not either; parameter gradients are recorded apart.
 """
-import fnmatch
 import threading
 
 import mindspore
@@ -35,7 +34,6 @@ class Ops:
         self.session = session
         self.calls = calls
         self.cells = cells
-        self.pattern = session.options.ops
         self.mode = None
         self.thread = None
         self.here = None  # (module, stack) of the operation of the forward pass that was entered last
@@ -100,10 +98,10 @@ class Ops:
         return result
 
     def fits(self, name):
-        if self.pattern is None:
+        if not self.session.options.ops:
             return True
         module, _ = self.place()
-        return fnmatch.fnmatchcase(f"{module}.{name}" if module else name, self.pattern)
+        return self.session.options.wants(f"{module}.{name}" if module else name)
 
     def phase(self, name):
         if collective(name):

@@ -1,4 +1,5 @@
 """What is to be recorded: from `plumb run` (one variable of the environment) or from plumb.attach()."""
+import fnmatch
 import json
 import os
 import sys
@@ -19,10 +20,23 @@ class Options:
     ops: str | None = None
     out: str = ""
     reference: str | None = None
+    compute_in: str | None = None  # the type that --ops compute in: the one thing that changes a run
     against: str | None = None  # another run, compared with while training
     command: list | None = None  # what `plumb run` was told to run
     launched: bool = False  # by `plumb run`, which says itself where the run is
     extra: dict = field(default_factory=dict)  # what a newer launcher says and this version does not know
+
+    def __post_init__(self):
+        self.patterns = None
+
+    def wants(self, label, name=None):
+        """Is what is called so selected by `ops`? A list separated by commas, or @FILE with such lists."""
+        if self.patterns is None:
+            self.patterns = read_patterns(self.ops)
+        if not self.patterns:
+            return True
+        return any(fnmatch.fnmatchcase(text, pattern) for text in (label, name) if text is not None
+                   for pattern in self.patterns)
 
     def check(self):
         if self.level not in LEVELS:
@@ -33,7 +47,24 @@ class Options:
             raise ValueError(f"plumb: no reference {self.reference!r}; the one there is: cpu64")
         if self.reference and self.level != "op":
             raise ValueError("plumb: a reference is computed for each operation; say level=\"op\" as well")
+        if self.compute_in not in (None, "float64"):
+            raise ValueError(f"plumb: no type to compute in {self.compute_in!r}; the one there is: float64")
+        if self.compute_in and not self.ops:
+            raise ValueError("plumb: say with ops which operations compute_in is for")
+        if self.compute_in and self.level == "op" and self.steps:
+            raise ValueError("plumb: compute_in changes all steps: at level op, select none")
+        if self.ops and self.ops.startswith("@"):
+            self.ops = ",".join(read_patterns(self.ops))
         return self
+
+
+def read_patterns(text):
+    if not text:
+        return []
+    if text.startswith("@"):
+        with open(text[1:], encoding="utf-8") as file:
+            text = file.read().replace("\n", ",")
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def default_directory():

@@ -23,6 +23,9 @@ class TorchAdapter:
             level = "module"
         if level == "module":
             torch_modules.Modules(session, self.names).install()
+        if session.options.compute_in:
+            from . import torch_compute
+            torch_compute.install(session, self.names)
         # Last, because its hook after the update ends the step.
         self.watch = torch_watch.Watch(session, self.names)
         self.watch.install()

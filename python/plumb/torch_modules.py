@@ -4,8 +4,6 @@ Forward: global hooks around every module's call. Backward: hooks on the tensors
 because a module's own backward hooks change the graph. Parameter gradients: when the backward pass
 is over, so that they are what param.grad says.
 """
-import fnmatch
-
 import torch
 import torch.optim.optimizer as optimizer_module
 
@@ -22,7 +20,6 @@ class Modules:
         self.session = session
         self.names = names
         self.with_values = with_values
-        self.pattern = session.options.ops
         self.stack = []  # (module, key, call, where it was called) of the modules that are being run
         self.calls = {}  # label -> calls in this step
 
@@ -48,7 +45,7 @@ class Modules:
         self.calls.clear()
 
     def wants(self, label):
-        return self.pattern is None or fnmatch.fnmatchcase(label, self.pattern)
+        return self.session.options.wants(label)
 
     # -- forward --------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ struct place {
 static struct {
     struct plumb_recorder *recorder;
     enum plumb_save save;
-    char pattern[LABEL];
+    char *patterns; /* separated by commas; NULL: all is wanted */
     struct place places[PLACES];
     size_t place_count;
     pthread_mutex_t lock; /* of the places */
@@ -40,13 +40,14 @@ static struct {
 
 static char slot_names[2][SLOTS][12]; /* "input0", "output0" */
 
-void plumb_op_records_open(struct plumb_recorder *recorder, const char *pattern,
+void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns,
                            enum plumb_save save)
 {
     (void)pthread_mutex_lock(&records.lock);
     records.recorder = recorder;
     records.save = save;
-    (void)snprintf(records.pattern, sizeof records.pattern, "%s", pattern ? pattern : "");
+    free(records.patterns);
+    records.patterns = patterns && *patterns ? strdup(patterns) : NULL;
     memset(records.places, 0, sizeof records.places);
     records.place_count = 0;
     for (int i = 0; i < SLOTS; i++) {
@@ -80,7 +81,7 @@ static void count(atomic_ullong *counter, uint64_t more)
 
 /* ---- places --------------------------------------------------------------------------------- */
 
-/* `*` and `?`, against the whole text. */
+/* `*` and `?`, against the whole text. The pattern ends at a comma. */
 static bool matches(const char *pattern, const char *text)
 {
     const char *star = NULL, *resume = NULL;
@@ -100,17 +101,24 @@ static bool matches(const char *pattern, const char *text)
     }
     while (*pattern == '*')
         pattern++;
-    return *pattern == '\0';
+    return *pattern == '\0' || *pattern == ',';
+}
+
+static const char *next_pattern(const char *pattern)
+{
+    const char *comma = strchr(pattern, ',');
+    return comma ? comma + 1 : NULL;
 }
 
 static bool is_wanted(uint32_t module, const char *name)
 {
     char label[2 * LABEL];
     const char *path = plumb_module_path(module);
-    if (!*records.pattern || matches(records.pattern, name))
-        return true;
     (void)snprintf(label, sizeof label, "%s%s%s", path, *path ? "." : "", name);
-    return matches(records.pattern, label);
+    bool wanted = !records.patterns;
+    for (const char *at = records.patterns; at && !wanted; at = next_pattern(at))
+        wanted = matches(at, name) || matches(at, label);
+    return wanted;
 }
 
 /* With the lock held. */

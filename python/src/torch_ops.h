@@ -15,8 +15,9 @@
 
 /* ---- op_records.c ---- */
 
-/* What is recorded, from now on. `pattern` selects operators by label or name; NULL: all. */
-void plumb_op_records_open(struct plumb_recorder *recorder, const char *pattern,
+/* What is recorded, from now on. `patterns`, separated by commas, select operators
+ * by label or name; NULL: all. */
+void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns,
                            enum plumb_save save);
 void plumb_op_records_begin_step(void);
 

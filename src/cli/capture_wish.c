@@ -28,13 +28,21 @@ bool capture_wish_check(const struct capture_wish *wish)
     static const char *const levels[] = {"watch", "module", "op", NULL};
     static const char *const saves[] = {"stats", "fingerprint", "tensors", NULL};
     static const char *const references[] = {"cpu64", NULL};
+    static const char *const computes[] = {"float64", NULL};
     struct plumb_error error;
     if (!is_one_of("level", wish->level, levels) ||
         !is_one_of("kind of saving", wish->save, saves) ||
-        !is_one_of("reference", wish->reference, references))
+        !is_one_of("reference", wish->reference, references) ||
+        !is_one_of("type to compute in", wish->compute_in, computes))
         return false;
     if (wish->reference && (!wish->level || strcmp(wish->level, "op") != 0)) {
         (void)fprintf(stderr, "plumb run: --reference compares operations; add --level op\n");
+        return false;
+    }
+    if (wish->compute_in && !wish->ops) {
+        (void)fprintf(stderr,
+                      "plumb run: --compute-in changes what ops compute; say which with "
+                      "--ops LIST\n");
         return false;
     }
     if (plumb_selection_check(wish->steps, "steps", &error) ||
@@ -165,6 +173,7 @@ bool capture_wish_tell(const struct capture_wish *wish, const char *directory, c
     add_text(&telling, "ranks", wish->ranks);
     add_text(&telling, "ops", wish->ops);
     add_text(&telling, "reference", wish->reference);
+    add_text(&telling, "compute_in", wish->compute_in);
     add_text(&telling, "against", wish->against);
     add_text(&telling, "out", directory);
     add_list(&telling, "command", command);

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 
 struct capture_wish {
-    const char *level, *save, *steps, *ranks, *ops, *reference, *against, *out;
+    const char *level, *save, *steps, *ranks, *ops, *reference, *compute_in, *against, *out;
 };
 
 /* False after saying what makes no sense. */
