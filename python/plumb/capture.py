@@ -15,6 +15,7 @@ import frameworks as well. Nothing in here may raise into the training: adapters
 """
 import atexit
 import functools
+import gc
 import json
 import os
 import shlex
@@ -212,6 +213,7 @@ class Session:
             self.say(f"run is in {self.directory}; next: plumb show {self.directory}")
 
     def _detach(self):
+        self._listeners = []  # they know the models, and the process keeps its sessions
         while self._undo:
             try:
                 self._undo.pop()()
@@ -329,8 +331,10 @@ def start(wish):
     """Makes the process's session; there is one."""
     global _session
     if _session is None or (_session.over and _session.recorder is None):
-        while _left_over:
-            _left_over.pop()()
+        if _left_over:
+            while _left_over:
+                _left_over.pop()()
+            gc.collect()  # models of sessions that are over are not looked at again
         _session = Session(wish)
         _attached.clear()
     return _session

@@ -110,7 +110,7 @@ class Stacks(CaptureTest):
             torch.manual_seed(1)
             model = Net()
             optimizer = torch.optim.SGD(model.parameters(), 0.1)
-            with self.attached(name=name, level="op"):
+            with self.attached(name=name, level="op", ops="div*"):
                 x = torch.ones(2, 4)
                 y = model(x)
                 y = y / (0.0 if broken else 1.0)  # divide
