@@ -37,26 +37,38 @@ static uint64_t power_of(uint64_t exponent)
     return result;
 }
 
-uint64_t plumb_fingerprint_part(uint64_t position, const void *bytes, size_t size)
+struct plumb_fingerprint_state plumb_fingerprint_begin(uint64_t position)
+{
+    pthread_once(&filled, fill_multipliers);
+    return (struct plumb_fingerprint_state){0, power_of(position / PLUMB_FINGERPRINT_BLOCK)};
+}
+
+void plumb_fingerprint_add(struct plumb_fingerprint_state *state, const void *bytes,
+                           size_t size)
 {
     const struct plumb_kernel *kernel = plumb_kernel();
     const unsigned char *from = bytes;
-    uint64_t factor = power_of(position / PLUMB_FINGERPRINT_BLOCK), sum = 0;
-    pthread_once(&filled, fill_multipliers);
     for (; size >= PLUMB_FINGERPRINT_BLOCK; size -= PLUMB_FINGERPRINT_BLOCK) {
-        sum += kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &multipliers, 0) * factor;
-        factor *= power;
+        state->sum +=
+            kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &multipliers, 0) * state->factor;
+        state->factor *= power;
         from += PLUMB_FINGERPRINT_BLOCK;
     }
     if (size) {
         const size_t words = size / 4, rest = size % 4;
         unsigned char last[4] = {0};
         memcpy(last, from + 4 * words, rest);
-        sum += (kernel->fingerprint(from, words, &multipliers, 0) +
-                kernel->fingerprint(last, rest ? 1 : 0, &multipliers, words)) *
-               factor;
+        state->sum += (kernel->fingerprint(from, words, &multipliers, 0) +
+                       kernel->fingerprint(last, rest ? 1 : 0, &multipliers, words)) *
+                      state->factor;
     }
-    return sum;
+}
+
+uint64_t plumb_fingerprint_part(uint64_t position, const void *bytes, size_t size)
+{
+    struct plumb_fingerprint_state state = plumb_fingerprint_begin(position);
+    plumb_fingerprint_add(&state, bytes, size);
+    return state.sum;
 }
 
 uint64_t plumb_fingerprint_finish(uint64_t parts, uint64_t byte_count)

@@ -24,6 +24,17 @@ struct plumb_block_sums {
     double min, max, min_absolute; /* +inf, -inf, +inf for an empty block */
 };
 
+/* What a block's elements add up to before the fold: element i goes to lane i modulo 8. */
+struct plumb_sum_lanes {
+    _Alignas(32) double sum[8];
+    double square[8], absolute[8];
+    double min[8], max[8], min_absolute[8];
+};
+
+struct plumb_block_special {
+    uint64_t nan, pos_inf, neg_inf;
+};
+
 struct plumb_block_counts {
     uint64_t zero, below, at; /* |x| == 0, 0 < |x| < low, |x| >= high */
 };
@@ -52,9 +63,10 @@ struct plumb_block_ulp {
     uint64_t max;
 };
 
-/* Of a fingerprint's words: the two halves of 64 bits. */
+/* Of a fingerprint's words: the two halves of 64 bits. Behind the lower ones is room to read a vector that
+ * begins at an odd place. */
 struct plumb_multipliers {
-    _Alignas(32) uint32_t low[PLUMB_FINGERPRINT_WORDS];
+    _Alignas(32) uint32_t low[PLUMB_FINGERPRINT_WORDS + 8];
     uint32_t high[PLUMB_FINGERPRINT_WORDS];
 };
 
@@ -66,6 +78,14 @@ struct plumb_kernel {
     void (*f32_from_f16)(const void *from, size_t count, void *to);
     void (*sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                  struct plumb_block_sums *sums);
+    /* The same in pieces, to lanes that sum_lanes_clear() cleared; `n` is a multiple of 8 but for
+     * the last piece. */
+    void (*add_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                     struct plumb_sum_lanes *lanes);
+    /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
+     * for f64. */
+    void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                        struct plumb_block_sums *sums, struct plumb_block_special *special);
     void (*counts)(enum plumb_dtype direct, const void *x, size_t n, double low, double high,
                    struct plumb_block_counts *counts);
     /* tolerance: relative, absolute. NULL: close, d_outward and a_absolute are left out,
@@ -84,7 +104,8 @@ struct plumb_kernel {
                       uint16_t *index);
     void (*norm)(enum plumb_dtype direct, const void *x, size_t n,
                  struct plumb_block_norm *norm);
-    /* Sum of word[i] * multiplier[first + i] modulo 2^64 over n words. */
+    /* Sum of word[i] * multiplier[first + i] modulo 2^64 over n words. May fetch what lies behind
+     * them into the cache: the next ones. */
     uint64_t (*fingerprint)(const void *words, size_t n,
                             const struct plumb_multipliers *multipliers, size_t first);
 };

@@ -1,4 +1,4 @@
-/* kernel_avx2.c - conversions, sums, counts and fingerprints with AVX2 and F16C. */
+/* kernel_avx2.c - conversions, counts, products and fingerprints with AVX2 and F16C. */
 #include "kernel_avx2.h"
 
 #if defined(__x86_64__)
@@ -32,107 +32,6 @@ static PLUMB_AVX2 void f32_from_f16(const void *from, size_t count, void *to)
         _mm256_storeu_ps(at, load_floats(PLUMB_F16, in + 2 * i));
     }
     plumb_kernel_scalar()->f32_from_f16(in + 2 * i, count - i, out + 4 * i);
-}
-
-struct sum_registers {
-    __m256d sum[2], square[2], absolute[2];
-};
-
-PLUMB_AVX2_INLINE void add_half(struct sum_registers *r, int half, __m256d x, __m256d pivot)
-{
-    const __m256d d = _mm256_sub_pd(x, pivot);
-    r->sum[half] = add_by_fma(r->sum[half], d);
-    r->square[half] = _mm256_fmadd_pd(d, d, r->square[half]);
-    r->absolute[half] = add_by_fma(r->absolute[half], magnitude(x));
-}
-
-PLUMB_AVX2_INLINE void store_sums(const struct sum_registers *r, struct sum_lanes *lanes)
-{
-    for (size_t half = 0; half < 2; half++) {
-        _mm256_store_pd(lanes->sum + 4 * half, r->sum[half]);
-        _mm256_store_pd(lanes->square + 4 * half, r->square[half]);
-        _mm256_store_pd(lanes->absolute + 4 * half, r->absolute[half]);
-    }
-}
-
-PLUMB_AVX2_INLINE void store_widened(__m256 x, double *to)
-{
-    const struct eight wide = widen_floats(x);
-    _mm256_store_pd(to, wide.low);
-    _mm256_store_pd(to + 4, wide.high);
-}
-
-/* Extremes are found among floats, eight at a time: widening keeps their order. */
-PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
-                                    double pivot_value, struct sum_lanes *lanes)
-{
-    const __m256d pivot = _mm256_set1_pd(pivot_value);
-    const __m256 sign = _mm256_set1_ps(-0.0F);
-    struct sum_registers r = {
-        {_mm256_setzero_pd()}, {_mm256_setzero_pd()}, {_mm256_setzero_pd()}};
-    __m256 min = _mm256_set1_ps((float)INFINITY), max = _mm256_set1_ps(-(float)INFINITY);
-    __m256 least = min;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m256 v = load_floats(direct, x + i * direct_size(direct));
-        const struct eight wide = load_eight(direct, x + i * direct_size(direct));
-        add_half(&r, 0, wide.low, pivot);
-        add_half(&r, 1, wide.high, pivot);
-        min = _mm256_min_ps(v, min);
-        max = _mm256_max_ps(v, max);
-        least = _mm256_min_ps(_mm256_andnot_ps(sign, v), least);
-    }
-    store_sums(&r, lanes);
-    store_widened(min, lanes->min);
-    store_widened(max, lanes->max);
-    store_widened(least, lanes->min_absolute);
-    return i;
-}
-
-PLUMB_AVX2_INLINE size_t sum_doubles(const unsigned char *x, size_t n, double pivot_value,
-                                     struct sum_lanes *lanes)
-{
-    const __m256d pivot = _mm256_set1_pd(pivot_value);
-    struct sum_registers r = {
-        {_mm256_setzero_pd()}, {_mm256_setzero_pd()}, {_mm256_setzero_pd()}};
-    __m256d min = _mm256_set1_pd((double)INFINITY), max = _mm256_set1_pd(-(double)INFINITY);
-    __m256d least = min;
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const struct eight v = load_eight(PLUMB_F64, x + 8 * i);
-        add_half(&r, 0, v.low, pivot);
-        add_half(&r, 1, v.high, pivot);
-        min = _mm256_min_pd(v.high, _mm256_min_pd(v.low, min));
-        max = _mm256_max_pd(v.high, _mm256_max_pd(v.low, max));
-        least = _mm256_min_pd(magnitude(v.high), _mm256_min_pd(magnitude(v.low), least));
-    }
-    store_sums(&r, lanes);
-    _mm256_store_pd(lanes->min, min);
-    _mm256_store_pd(lanes->max, max);
-    _mm256_store_pd(lanes->min_absolute, least);
-    return i;
-}
-
-static PLUMB_AVX2 void sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
-                            struct plumb_block_sums *result)
-{
-    struct sum_lanes lanes;
-    size_t done;
-    sum_lanes_clear(&lanes);
-    if (direct == PLUMB_F64)
-        done = sum_doubles(x, n, pivot, &lanes);
-    else if (direct == PLUMB_F32)
-        done = sum_floats(PLUMB_F32, x, n, pivot, &lanes);
-    else if (direct == PLUMB_F16)
-        done = sum_floats(PLUMB_F16, x, n, pivot, &lanes);
-    else
-        done = sum_floats(PLUMB_BF16, x, n, pivot, &lanes);
-    double rest[8];
-    const unsigned char *from = x;
-    plumb_widen(direct, from + done * direct_size(direct), n - done, rest);
-    for (size_t i = done; i < n; i++)
-        sum_lane_add(&lanes, i % SUM_LANES, rest[i - done], pivot);
-    sum_lanes_fold(&lanes, result);
 }
 
 struct count_registers {
@@ -271,29 +170,45 @@ static PLUMB_AVX2 void products(enum plumb_dtype direct, const void *a, const vo
         multiply_block(PLUMB_BF16, a, b, n, b_square, dot);
 }
 
+struct print_registers {
+    __m256i even, odd, high;
+};
+
 /* A word times a 64-bit multiplier: the product with its lower half, eight bytes wide, and the
  * low half of that with its upper one, for which 32 bits are enough. Words at even and odd places
  * apart, because a multiplication that gives eight bytes takes every second word. */
+PLUMB_AVX2_INLINE void print_eight(struct print_registers *r, const unsigned char *from,
+                                   const uint32_t *low, const uint32_t *high)
+{
+    const __m256i w = load_bits(from);
+    const __m256i *low_at = (const void *)low, *odd_at = (const void *)(low + 1);
+    const __m256i *high_at = (const void *)high;
+    r->even = _mm256_add_epi64(r->even, _mm256_mul_epu32(w, _mm256_loadu_si256(low_at)));
+    r->odd = _mm256_add_epi64(
+        r->odd, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_loadu_si256(odd_at)));
+    r->high = _mm256_add_epi32(r->high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
+}
+
+/* While these words are at hand, those a block further are on their way. */
 static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n,
                                        const struct plumb_multipliers *multipliers,
                                        size_t first)
 {
     const unsigned char *from = words;
-    __m256i even = _mm256_setzero_si256(), odd = even, high = even;
+    const uint32_t *low = multipliers->low + first, *high = multipliers->high + first;
+    const __m256i nothing = _mm256_setzero_si256();
+    struct print_registers r = {nothing, nothing, nothing};
     size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        const __m256i w = load_bits(from + 4 * i);
-        const __m256i *low_at = (const void *)(multipliers->low + first + i);
-        const __m256i *high_at = (const void *)(multipliers->high + first + i);
-        const __m256i m = _mm256_loadu_si256(low_at);
-        even = _mm256_add_epi64(even, _mm256_mul_epu32(w, m));
-        odd = _mm256_add_epi64(
-            odd, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_srli_epi64(m, 32)));
-        high = _mm256_add_epi32(high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
+    for (; i + 16 <= n; i += 16) {
+        _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
+        print_eight(&r, from + 4 * i, low + i, high + i);
+        print_eight(&r, from + 4 * i + 32, low + i + 8, high + i + 8);
     }
+    for (; i + 8 <= n; i += 8)
+        print_eight(&r, from + 4 * i, low + i, high + i);
     /* The two halves of each 64 bits of `high` are sums of their own; only 32 bits of the total count. */
-    const uint64_t highs = fold_counts(_mm256_add_epi64(high, _mm256_srli_epi64(high, 32)));
-    return fold_counts(_mm256_add_epi64(even, odd)) + (highs << 32) +
+    const uint64_t highs = fold_counts(_mm256_add_epi64(r.high, _mm256_srli_epi64(r.high, 32)));
+    return fold_counts(_mm256_add_epi64(r.even, r.odd)) + (highs << 32) +
            plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers, first + i);
 }
 
@@ -301,7 +216,9 @@ static const struct plumb_kernel avx2_kernel = {
     .name = "avx2",
     .f16_from_f32 = f16_from_f32,
     .f32_from_f16 = f32_from_f16,
-    .sums = sums,
+    .sums = plumb_avx2_sums,
+    .add_sums = plumb_avx2_add_sums,
+    .finite_sums = plumb_avx2_finite_sums,
     .counts = counts,
     .pair = plumb_avx2_pair,
     .products = products,

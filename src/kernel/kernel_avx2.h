@@ -88,6 +88,12 @@ PLUMB_AVX2_INLINE __m256i count_if(__m256i counts, __m256d held)
     return _mm256_sub_epi64(counts, _mm256_castpd_si256(held));
 }
 
+void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                     struct plumb_block_sums *sums);
+void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                         struct plumb_sum_lanes *lanes);
+void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                            struct plumb_block_sums *sums, struct plumb_block_special *special);
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,
                      const double *tolerance, struct plumb_block_pair *pair);
 size_t plumb_avx2_unequal(size_t size, const void *a, const void *b, size_t n, size_t most,

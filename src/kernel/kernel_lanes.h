@@ -12,12 +12,6 @@
 
 enum { SUM_LANES = 8, PAIR_LANES = 4, PAIR_STEP = 8 };
 
-struct sum_lanes {
-    _Alignas(32) double sum[SUM_LANES];
-    double square[SUM_LANES], absolute[SUM_LANES];
-    double min[SUM_LANES], max[SUM_LANES], min_absolute[SUM_LANES];
-};
-
 struct pair_lanes {
     _Alignas(32) double d_square[PAIR_LANES];
     double d_absolute[PAIR_LANES], d_sum[PAIR_LANES], d_outward[PAIR_LANES];
@@ -29,9 +23,9 @@ struct pair_lanes {
     uint64_t zero[PAIR_LANES], zero_reference[PAIR_LANES];
 };
 
-static inline void sum_lanes_clear(struct sum_lanes *lanes)
+static inline void sum_lanes_clear(struct plumb_sum_lanes *lanes)
 {
-    *lanes = (struct sum_lanes){.sum = {0}};
+    *lanes = (struct plumb_sum_lanes){.sum = {0}};
     for (int i = 0; i < SUM_LANES; i++) {
         lanes->min[i] = lanes->min_absolute[i] = (double)INFINITY;
         lanes->max[i] = -(double)INFINITY;
@@ -49,7 +43,8 @@ static inline double lane_max(double x, double y)
     return x > y ? x : y;
 }
 
-static inline void sum_lane_add(struct sum_lanes *lanes, size_t lane, double x, double pivot)
+static inline void sum_lane_add(struct plumb_sum_lanes *lanes, size_t lane, double x,
+                                double pivot)
 {
     const double d = x - pivot, magnitude = fabs(x);
     lanes->sum[lane] += d;
@@ -58,6 +53,16 @@ static inline void sum_lane_add(struct sum_lanes *lanes, size_t lane, double x, 
     lanes->min[lane] = lane_min(x, lanes->min[lane]);
     lanes->max[lane] = lane_max(x, lanes->max[lane]);
     lanes->min_absolute[lane] = lane_min(magnitude, lanes->min_absolute[lane]);
+}
+
+static inline void finite_lane_add(struct plumb_sum_lanes *lanes, size_t lane, double x,
+                                   double pivot, struct plumb_block_special *special)
+{
+    if (isfinite(x))
+        sum_lane_add(lanes, lane, x, pivot);
+    special->nan += isnan(x) ? 1 : 0;
+    special->pos_inf += x == (double)INFINITY;
+    special->neg_inf += x == -(double)INFINITY;
 }
 
 /* What one pair adds to the sums. A pair that is not there adds zeros. */
@@ -147,7 +152,8 @@ static inline uint64_t fold_count4(const uint64_t *lane)
 }
 
 /* Adding zero turns -0, which lanes may pick in any order, into 0. */
-static inline void sum_lanes_fold(const struct sum_lanes *lanes, struct plumb_block_sums *sums)
+static inline void sum_lanes_fold(const struct plumb_sum_lanes *lanes,
+                                  struct plumb_block_sums *sums)
 {
     sums->sum = fold_sum8(lanes->sum);
     sums->square = fold_sum8(lanes->square);

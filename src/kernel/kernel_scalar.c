@@ -31,15 +31,34 @@ static void f32_from_f16(const void *from, size_t count, void *to)
     }
 }
 
+static void add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                     struct plumb_sum_lanes *lanes)
+{
+    double values[PLUMB_BLOCK];
+    plumb_widen(direct, x, n, values);
+    for (size_t i = 0; i < n; i++)
+        sum_lane_add(lanes, i % SUM_LANES, values[i], pivot);
+}
+
 static void sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                  struct plumb_block_sums *result)
 {
+    struct plumb_sum_lanes lanes;
+    sum_lanes_clear(&lanes);
+    add_sums(direct, x, n, pivot, &lanes);
+    sum_lanes_fold(&lanes, result);
+}
+
+static void finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
+                        struct plumb_block_sums *result, struct plumb_block_special *special)
+{
     double values[PLUMB_BLOCK];
-    struct sum_lanes lanes;
+    struct plumb_sum_lanes lanes;
     plumb_widen(direct, x, n, values);
     sum_lanes_clear(&lanes);
+    *special = (struct plumb_block_special){0};
     for (size_t i = 0; i < n; i++)
-        sum_lane_add(&lanes, i % SUM_LANES, values[i], pivot);
+        finite_lane_add(&lanes, i % SUM_LANES, values[i], pivot, special);
     sum_lanes_fold(&lanes, result);
 }
 
@@ -136,6 +155,8 @@ static const struct plumb_kernel scalar_kernel = {
     .f16_from_f32 = f16_from_f32,
     .f32_from_f16 = f32_from_f16,
     .sums = sums,
+    .add_sums = add_sums,
+    .finite_sums = finite_sums,
     .counts = counts,
     .pair = pair,
     .products = products,

@@ -1,14 +1,15 @@
 /*
  * scan_stats.c - one-pass statistics.
  *
- * Each block of 1024 is summed as distances from a pivot inside its range, which keeps the
- * variance free of cancellation; blocks are joined with Chan's formula. Values that are not
- * finite are counted and taken out, and a block of doubles too large or small to be squared
- * is scaled by a power of two; both then go through the same kernel.
+ * Where the values lie far from 0 for their spread, a block is summed as distances from a pivot among
+ * them, which keeps the variance free of cancellation; blocks are joined with Chan's formula. Values that
+ * are not finite are counted and taken out, and a block of doubles too large or small to be squared
+ * is scaled by a power of two.
  */
 #include "scan_stats.h"
 
 #include "kernel/kernel.h"
+#include "kernel/kernel_lanes.h"
 #include "kernel/widen.h"
 #include "model/dtype.h"
 
@@ -51,18 +52,38 @@ static void merge_moments(struct plumb_stats_state *state, struct moments next)
     state->finite += next.count;
 }
 
-/* The mean of eight elements across the block: near the values whatever single ones do. */
+/* Nearer to 0 than this many times the spread, sums of squares lose two bits and need no pivot. */
+static const double near_zero = 4;
+
+static double pivot_of(double mean, double variance)
+{
+    return isfinite(mean) && mean * mean > near_zero * variance ? mean : 0;
+}
+
+/* From eight elements across the block: near the values whatever single ones do. */
 static double choose_pivot(enum plumb_dtype dtype, const unsigned char *values, size_t n)
 {
-    double sample[8];
+    double sample[8], squares = 0;
     unsigned char raw[sizeof sample];
     const size_t size = plumb_dtype_size(dtype), step = n / 8;
     for (size_t i = 0; i < 8; i++)
         memcpy(raw + i * size, values + i * step * size, size);
     plumb_widen(dtype, raw, 8, sample);
-    return (((sample[0] + sample[4]) + (sample[2] + sample[6])) +
-            ((sample[1] + sample[5]) + (sample[3] + sample[7]))) /
-           8;
+    const double mean = (((sample[0] + sample[4]) + (sample[2] + sample[6])) +
+                         ((sample[1] + sample[5]) + (sample[3] + sample[7]))) /
+                        8;
+    for (size_t i = 0; i < 8; i++)
+        squares += (sample[i] - mean) * (sample[i] - mean);
+    return pivot_of(mean, squares / 8);
+}
+
+/* The mean so far: where a block lies far from it, the spread of all is as large. */
+static double next_pivot(const struct plumb_stats_state *state, enum plumb_dtype direct,
+                         const void *values, size_t n)
+{
+    if (state->finite == 0 || state->exponent != 0)
+        return choose_pivot(direct, values, n);
+    return pivot_of(state->mean, state->spread / (double)state->finite);
 }
 
 static void add_counts(struct plumb_stats *counts, enum plumb_dtype part,
@@ -88,17 +109,44 @@ static void add_moments(struct plumb_stats_state *state, const struct plumb_bloc
                                           exponent});
 }
 
+/* The sums of a block and, piece by piece while it is near, its fingerprint. */
+static void sum_block(enum plumb_dtype direct, const unsigned char *values, size_t n,
+                      double pivot, struct plumb_block_sums *sums,
+                      struct plumb_fingerprint_state *print)
+{
+    const struct plumb_kernel *kernel = plumb_kernel();
+    const size_t size = plumb_dtype_size(direct), piece = PLUMB_FINGERPRINT_BLOCK / size;
+    struct plumb_sum_lanes lanes;
+    if (!print) {
+        kernel->sums(direct, values, n, pivot, sums);
+        return;
+    }
+    sum_lanes_clear(&lanes);
+    for (size_t at = 0; at < n; at += piece) {
+        const size_t more = n - at < piece ? n - at : piece;
+        kernel->add_sums(direct, values + at * size, more, pivot, &lanes);
+        plumb_fingerprint_add(print, values + at * size, more * size);
+    }
+    sum_lanes_fold(&lanes, sums);
+}
+
+static void widen_range(struct plumb_stats *counts, double low, double high)
+{
+    if (low < counts->min)
+        counts->min = low;
+    if (high > counts->max)
+        counts->max = high;
+}
+
 /* All finite; `direct` is how they lie in memory, `part` what type they came from. False if
- * they turned out not to be finite after all: then nothing was added. */
+ * they turned out not to be finite after all: then nothing but the fingerprint was added. */
 static bool add_block(struct plumb_stats_state *state, enum plumb_dtype part,
-                      enum plumb_dtype direct, const void *values, size_t n)
+                      enum plumb_dtype direct, const void *values, size_t n,
+                      struct plumb_fingerprint_state *print)
 {
     struct plumb_block_sums sums;
-    const struct plumb_kernel *kernel = plumb_kernel();
-    /* The mean so far: where this block lies far from it, the spread of all is as large. */
-    const bool begun = state->finite > 0 && state->exponent == 0;
-    double pivot = begun ? state->mean : choose_pivot(direct, values, n);
-    kernel->sums(direct, values, n, pivot, &sums);
+    double pivot = next_pivot(state, direct, values, n);
+    sum_block(direct, values, n, pivot, &sums, print);
     const double low = sums.min, high = sums.max;
     const double magnitude = -low > high ? -low : high;
     if (isnan(sums.absolute) || !isfinite(magnitude))
@@ -114,14 +162,39 @@ static bool add_block(struct plumb_stats_state *state, enum plumb_dtype part,
         for (size_t i = 0; i < n; i++)
             scaled[i] = ldexp(scaled[i], -exponent);
         pivot = choose_pivot(PLUMB_F64, (const unsigned char *)scaled, n);
-        kernel->sums(PLUMB_F64, scaled, n, pivot, &sums);
+        plumb_kernel()->sums(PLUMB_F64, scaled, n, pivot, &sums);
     }
     add_moments(state, &sums, pivot, n, exponent);
-    if (low < state->counts.min)
-        state->counts.min = low;
-    if (high > state->counts.max)
-        state->counts.max = high;
+    widen_range(&state->counts, low, high);
     return true;
+}
+
+/* Some are not finite: they are counted, and the sums pass over them. Not for f64, whose sums may need
+ * a scale. */
+static void add_with_gaps(struct plumb_stats_state *state, enum plumb_dtype direct,
+                          const void *values, size_t n)
+{
+    struct plumb_stats *counts = &state->counts;
+    struct plumb_block_sums sums;
+    struct plumb_block_special special;
+    const double pivot = next_pivot(state, direct, values, n);
+    plumb_kernel()->finite_sums(direct, values, n, pivot, &sums, &special);
+    counts->nan += special.nan;
+    counts->pos_inf += special.pos_inf;
+    counts->neg_inf += special.neg_inf;
+    const uint64_t infinite = special.pos_inf + special.neg_inf;
+    const size_t kept = n - (size_t)(special.nan + infinite);
+    state->gaps = kept < n;
+    if (kept == 0)
+        return;
+    const double magnitude = -sums.min > sums.max ? -sums.min : sums.max;
+    if (sums.min_absolute < plumb_dtype_min_normal(direct) || sums.min_absolute == 0 ||
+        magnitude >= plumb_dtype_max(direct)) {
+        add_counts(counts, direct, direct, values, n);
+        counts->at_max -= infinite; /* they are beyond the largest value, not at it */
+    }
+    add_moments(state, &sums, pivot, kept, 0);
+    widen_range(counts, sums.min, sums.max);
 }
 
 /* Counts what is not finite in `values`, moves the rest together and adds it. */
@@ -141,24 +214,44 @@ static void add_finite(struct plumb_stats_state *state, enum plumb_dtype part, d
             state->counts.neg_inf++;
     }
     if (kept)
-        (void)add_block(state, part, PLUMB_F64, values, kept);
+        (void)add_block(state, part, PLUMB_F64, values, kept, NULL);
+}
+
+/* A block of a type that kernels do not read as it lies, or of doubles that are not all finite. */
+static void add_widened(struct plumb_stats_state *state, enum plumb_dtype part,
+                        const void *values, size_t n)
+{
+    double wide[PLUMB_BLOCK];
+    plumb_widen(part, values, n, wide);
+    if (part == PLUMB_F64 || !add_block(state, part, PLUMB_F64, wide, n, NULL))
+        add_finite(state, part, wide, n);
+}
+
+void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype part,
+                             const void *values, size_t count,
+                             struct plumb_fingerprint_state *print)
+{
+    const size_t size = plumb_dtype_size(part);
+    const bool direct = plumb_kernel_is_direct(part);
+    const unsigned char *from = values;
+    state->counts.count += count;
+    for (size_t n; count; count -= n, from += n * size) {
+        n = count < PLUMB_BLOCK ? count : PLUMB_BLOCK;
+        if (direct && !state->gaps && add_block(state, part, part, from, n, print))
+            continue;
+        if (print && (!direct || state->gaps))
+            plumb_fingerprint_add(print, from, n * size);
+        if (direct && part != PLUMB_F64)
+            add_with_gaps(state, part, from, n);
+        else
+            add_widened(state, part, from, n);
+    }
 }
 
 void plumb_stats_add(struct plumb_stats_state *state, enum plumb_dtype part, const void *values,
                      size_t count)
 {
-    const size_t size = plumb_dtype_size(part);
-    const unsigned char *from = values;
-    double wide[PLUMB_BLOCK];
-    state->counts.count += count;
-    for (size_t n; count; count -= n, from += n * size) {
-        n = count < PLUMB_BLOCK ? count : PLUMB_BLOCK;
-        if (plumb_kernel_is_direct(part) && add_block(state, part, part, from, n))
-            continue;
-        plumb_widen(part, from, n, wide);
-        if (plumb_kernel_is_direct(part) || !add_block(state, part, PLUMB_F64, wide, n))
-            add_finite(state, part, wide, n);
-    }
+    plumb_stats_add_printed(state, part, values, count, NULL);
 }
 
 void plumb_stats_merge(struct plumb_stats_state *state, const struct plumb_stats_state *next)

@@ -2,6 +2,7 @@
 #ifndef PLUMB_MODEL_SCAN_STATS_H
 #define PLUMB_MODEL_SCAN_STATS_H
 
+#include "kernel/fingerprint.h"
 #include "model/scan_total.h"
 
 /* Start with plumb_stats_begin(); the type is that of one part of a complex number. */
@@ -13,12 +14,17 @@ struct plumb_stats_state {
      * distances from it. */
     double mean, spread;
     int exponent;
+    bool gaps; /* the last block had values that are not finite: the next one is likely to */
 };
 
 void plumb_stats_begin(struct plumb_stats_state *state);
 /* `count` counts parts. */
 void plumb_stats_add(struct plumb_stats_state *state, enum plumb_dtype part, const void *values,
                      size_t count);
+/* And their fingerprint on the way, piece by piece while it is near; NULL: none. */
+void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype part,
+                             const void *values, size_t count,
+                             struct plumb_fingerprint_state *print);
 void plumb_stats_merge(struct plumb_stats_state *state, const struct plumb_stats_state *next);
 void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stats *stats);
 

@@ -16,22 +16,21 @@ static size_t smaller(size_t x, size_t y)
     return x < y ? x : y;
 }
 
-/* One chunk, block by block, so that what the statistics read is near when the fingerprint reads it. */
-static uint64_t summarize_chunk(enum plumb_dtype dtype, const unsigned char *from, size_t at,
+/* One chunk: both at once, so that what the statistics read is near when the fingerprint reads it. */
+static uint64_t summarize_chunk(enum plumb_dtype dtype, const unsigned char *values, size_t at,
                                 size_t count, int wanted, struct plumb_stats_state *stats)
 {
     const size_t size = plumb_dtype_size(dtype), parts = (size_t)plumb_dtype_parts(dtype);
-    uint64_t fingerprint = 0;
+    const unsigned char *from = values + at * size;
+    const bool prints = wanted & PLUMB_SUMMARY_FINGERPRINT;
+    struct plumb_fingerprint_state print = plumb_fingerprint_begin(at * size);
     plumb_stats_begin(stats);
-    for (size_t done = 0, n; done < count; done += n) {
-        const unsigned char *block = from + (at + done) * size;
-        n = smaller(PLUMB_BLOCK, count - done);
-        if (wanted & PLUMB_SUMMARY_STATS)
-            plumb_stats_add(stats, plumb_dtype_part(dtype), block, n * parts);
-        if (wanted & PLUMB_SUMMARY_FINGERPRINT)
-            fingerprint += plumb_fingerprint_part((at + done) * size, block, n * size);
-    }
-    return fingerprint;
+    if (wanted & PLUMB_SUMMARY_STATS)
+        plumb_stats_add_printed(stats, plumb_dtype_part(dtype), from, count * parts,
+                                prints ? &print : NULL);
+    else if (prints)
+        plumb_fingerprint_add(&print, from, count * size);
+    return print.sum;
 }
 
 /* In the same chunks as a tensor of that size, so that the bits are the same too. */

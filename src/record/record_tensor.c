@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
     LOOK_ELEMENTS = 512,
@@ -38,6 +39,29 @@ static bool is_sound(struct sighting *seen, bool needs_values)
     return true;
 }
 
+/* The first float that is not finite, or `count`: floats need no widening. */
+static size_t find_nonfinite_f32(const void *values, size_t count)
+{
+    const uint32_t exponent = UINT32_C(0x7f800000);
+    const unsigned char *from = values;
+    size_t at = 0;
+    for (bool found = false; at + LOOK_ELEMENTS <= count; at += LOOK_ELEMENTS) {
+        for (size_t i = 0; i < LOOK_ELEMENTS; i++) {
+            uint32_t bits;
+            memcpy(&bits, from + 4 * (at + i), sizeof bits);
+            found |= (bits & exponent) == exponent;
+        }
+        if (found)
+            break;
+    }
+    for (uint32_t bits; at < count; at++) {
+        memcpy(&bits, from + 4 * at, sizeof bits);
+        if ((bits & exponent) == exponent)
+            break;
+    }
+    return at;
+}
+
 /* The first element that is not finite or, with none, at the type's largest value. */
 static int64_t find_element(enum plumb_dtype dtype, const void *values, size_t count,
                             const struct plumb_stats *stats)
@@ -45,6 +69,8 @@ static int64_t find_element(enum plumb_dtype dtype, const void *values, size_t c
     const bool nonfinite = stats->nan || stats->pos_inf || stats->neg_inf;
     if (!nonfinite && !stats->at_max)
         return -1;
+    if (nonfinite && dtype == PLUMB_F32)
+        return (int64_t)find_nonfinite_f32(values, count);
     const size_t size = plumb_dtype_size(dtype), parts = (size_t)plumb_dtype_parts(dtype);
     const double top = plumb_dtype_max(plumb_dtype_part(dtype));
     double wide[2 * LOOK_ELEMENTS];

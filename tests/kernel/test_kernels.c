@@ -7,6 +7,7 @@
  * addresses.
  */
 #include "kernel/kernel.h"
+#include "kernel/kernel_lanes.h"
 #include "model/dtype.h"
 
 #include <math.h>
@@ -125,6 +126,44 @@ static void compare_bits(const struct plumb_kernel *one, const struct plumb_kern
     }
 }
 
+/* Sums in two pieces are the sums of the whole; and with what is not finite left out, both variants agree
+ * whatever there is. */
+static void compare_pieces(const struct plumb_kernel *one, const struct plumb_kernel *two,
+                           enum plumb_dtype direct, const unsigned char *a, size_t n)
+{
+    const size_t first = n / 2 / 8 * 8;
+    for (int centred = 0; centred < 2; centred++) {
+        const double pivot = centred ? 0.25 : 0;
+        struct plumb_sum_lanes lanes[2];
+        struct plumb_block_sums whole, finite[2];
+        struct plumb_block_special special[2];
+        one->sums(direct, a, n, pivot, &whole);
+        memset(lanes, 0, sizeof lanes);
+        sum_lanes_clear(&lanes[0]);
+        sum_lanes_clear(&lanes[1]);
+        for (int variant = 0; variant < 2; variant++) {
+            const struct plumb_kernel *kernel = variant ? two : one;
+            kernel->add_sums(direct, a, first, pivot, &lanes[variant]);
+            kernel->add_sums(direct, a + first * plumb_dtype_size(direct), n - first, pivot,
+                             &lanes[variant]);
+        }
+        if (isfinite(whole.absolute)) {
+            struct plumb_block_sums folded;
+            assert_memory_equal(&lanes[0], &lanes[1], sizeof lanes[0]);
+            sum_lanes_fold(&lanes[1], &folded);
+            assert_memory_equal(&folded, &whole, sizeof whole);
+        }
+        if (direct == PLUMB_F64)
+            continue;
+        one->finite_sums(direct, a, n, pivot, &finite[0], &special[0]);
+        two->finite_sums(direct, a, n, pivot, &finite[1], &special[1]);
+        assert_memory_equal(&finite[0], &finite[1], sizeof finite[0]);
+        assert_memory_equal(&special[0], &special[1], sizeof special[0]);
+        if (isfinite(whole.absolute))
+            assert_memory_equal(&finite[1], &whole, sizeof whole);
+    }
+}
+
 static void compare_block(enum plumb_dtype direct, const void *a, const void *b, size_t n)
 {
     const struct plumb_kernel *one = plumb_kernel_scalar(), *two = plumb_kernel_avx2();
@@ -135,6 +174,7 @@ static void compare_block(enum plumb_dtype direct, const void *a, const void *b,
         assert_memory_equal(&sums[0], &sums[1], sizeof sums[0]);
     else
         assert_true(!isfinite(sums[1].absolute));
+    compare_pieces(one, two, direct, a, n);
     struct plumb_block_counts counts[2];
     one->counts(direct, a, n, 0x1p-14, 1.5, &counts[0]);
     two->counts(direct, a, n, 0x1p-14, 1.5, &counts[1]);
