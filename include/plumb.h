@@ -579,6 +579,18 @@ struct plumb_known {
 /* Fills it from values in memory; without `stats` their fingerprint alone. */
 PLUMB_API void plumb_known_of(enum plumb_dtype dtype, const void *values, size_t count,
                               bool stats, struct plumb_known *known);
+/* Threads of the program's own that may share the work on a large tensor. `run` calls
+ * task(context, member) for each member from 0 to members - 1, in any threads, and returns when all
+ * have ended. */
+struct plumb_team {
+    int members;
+    void (*run)(const struct plumb_team *team, void (*task)(void *context, int member),
+                void *context);
+};
+/* The same, with the same bits, by a team; NULL: by the calling thread alone. */
+PLUMB_API void plumb_known_by(const struct plumb_team *team, enum plumb_dtype dtype,
+                              const void *values, size_t count, bool stats,
+                              struct plumb_known *known);
 /* plumb_record_tensor() for a tensor that is recorded more than once, as one op's output is the
  * next one's input. With `known->known` the caller vouches that the values are still the same:
  * they are not looked at, and may be NULL, in which case they are not saved either. Without, this

@@ -3,6 +3,7 @@
 
 #include "seen_values.h"
 #include "torch_modules.h"
+#include "torch_team.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -14,6 +15,7 @@ enum {
     PLACES = 1 << 14,
     SLOTS = 256, /* numbers of slots that have a text ready */
     LABEL = 512,
+    WORTH_SHARING = 128 << 10, /* bytes of a tensor from which a second thread is asked */
     MOST_FAILURES = 4, /* an operator whose tensors torch refuses to show is not asked again */
 };
 
@@ -209,6 +211,15 @@ static void record(struct plumb_op_call *call, bool output, int number,
                        known);
 }
 
+static void know(const struct plumb_op_tensor *tensor, const void *values, bool stats,
+                 struct plumb_known *known)
+{
+    const size_t bytes = (size_t)tensor->count * plumb_dtype_size(tensor->dtype);
+    const struct plumb_team *team = bytes < WORTH_SHARING ? NULL : plumb_torch_team();
+    count(&counted.scanned_bytes, bytes);
+    plumb_known_by(team, tensor->dtype, values, (size_t)tensor->count, stats, known);
+}
+
 /* Walks the values: they are new. */
 static bool examine(struct plumb_op_call *call, bool output, int number,
                     const struct plumb_op_tensor *tensor, struct plumb_known *known)
@@ -217,9 +228,7 @@ static bool examine(struct plumb_op_call *call, bool output, int number,
     *known = (struct plumb_known){.known = false};
     if (!values)
         return false;
-    count(&counted.scanned_bytes, (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype));
-    plumb_known_of(tensor->dtype, values, (size_t)tensor->count,
-                   records.save != PLUMB_SAVE_FINGERPRINT, known);
+    know(tensor, values, records.save != PLUMB_SAVE_FINGERPRINT, known);
     record(call, output, number, tensor, values, known);
     return true;
 }
@@ -236,8 +245,7 @@ static void examine_flat(struct plumb_op_call *call, int number,
     flat.rank = 1;
     flat.shape = &tensor->count;
     flat.strides = &stride;
-    plumb_known_of(tensor->dtype, tensor->data, (size_t)tensor->count, true, &known);
-    count(&counted.scanned_bytes, (uint64_t)tensor->count * plumb_dtype_size(tensor->dtype));
+    know(tensor, tensor->data, true, &known);
     plumb_seen_remember(&flat, &known);
     known.fingerprint = 0;
     known.element = -1;

@@ -9,6 +9,7 @@
 #include "call_stacks.h"
 #include "torch_layout.h"
 #include "torch_modules.h"
+#include "torch_team.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -433,4 +434,5 @@ void plumb_torch_ops_after_fork(void)
     if (atomic_load(&generation) & 1)
         atomic_fetch_add(&generation, 1); /* the callbacks stay and do nothing */
     atomic_store(&busy, 0);
+    plumb_torch_team_after_fork();
 }

@@ -40,6 +40,9 @@ static const struct wanted welcome[] = {
      offsetof(struct plumb_torch_symbols, enable_records)},
     {cpu, "_ZN5torch8profiler4impl15profilerEnabledEv",
      offsetof(struct plumb_torch_symbols, profiler_runs)},
+    {cpu, "GOMP_parallel", offsetof(struct plumb_torch_symbols, parallel)},
+    {cpu, "omp_get_thread_num", offsetof(struct plumb_torch_symbols, thread_number)},
+    {cpu, "omp_get_num_threads", offsetof(struct plumb_torch_symbols, team_size)},
 };
 
 static bool find(const struct wanted *wanted, struct plumb_torch_symbols *symbols)

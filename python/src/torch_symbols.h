@@ -39,6 +39,10 @@ struct plumb_torch_symbols {
     /* Whether operators in this thread make records; NULL, like the next: this torch has none. */
     void (*enable_records)(bool enabled);
     bool (*profiler_runs)(void);
+    /* OpenMP's, with which torch was built: its threads are there already, and wait. */
+    void (*parallel)(void (*body)(void *data), void *data, unsigned threads, unsigned flags);
+    int (*thread_number)(void);
+    int (*team_size)(void);
     /* The shim: 0 is success. A call that fails throws inside, which takes a millisecond. */
     int32_t (*is_defined)(plumb_torch_tensor tensor, bool *defined);
     int32_t (*layout)(plumb_torch_tensor tensor, int32_t *layout);

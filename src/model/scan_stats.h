@@ -2,7 +2,7 @@
 #ifndef PLUMB_MODEL_SCAN_STATS_H
 #define PLUMB_MODEL_SCAN_STATS_H
 
-#include "kernel/fingerprint.h"
+#include "model/scan_block.h"
 #include "model/scan_total.h"
 
 /* Start with plumb_stats_begin(); the type is that of one part of a complex number. */
@@ -14,7 +14,8 @@ struct plumb_stats_state {
      * distances from it. */
     double mean, spread;
     int exponent;
-    bool gaps; /* the last block had values that are not finite: the next one is likely to */
+    double pivot; /* of the blocks, once there was one */
+    bool begun, gaps;
 };
 
 void plumb_stats_begin(struct plumb_stats_state *state);
@@ -25,6 +26,8 @@ void plumb_stats_add(struct plumb_stats_state *state, enum plumb_dtype part, con
 void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype part,
                              const void *values, size_t count,
                              struct plumb_fingerprint_state *print);
+/* The same from a block that was measured with the chunk's pivot; they are joined in order. */
+void plumb_stats_join(struct plumb_stats_state *state, const struct plumb_block_stats *block);
 void plumb_stats_merge(struct plumb_stats_state *state, const struct plumb_stats_state *next);
 void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stats *stats);
 

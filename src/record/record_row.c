@@ -3,7 +3,7 @@
  *
  * A program records the same tensors at a place again and again, in the same order. So the n-th
  * tensor of a place is compared with what was n-th the last time, and its texts are looked up
- * only if it is another one, or the first of its batch.
+ * only if it is another one. The texts are few: each is put into a batch once.
  */
 #include "record/recorder_state.h"
 
@@ -40,7 +40,34 @@ static bool is_same(const struct plumb_usual_tensor *usual, const struct plumb_v
            strcmp(usual->slot, value->name) == 0;
 }
 
-/* Where to keep what the visit's next tensor is; NULL: nowhere. */
+/* The kept text; NULL: there is no room for it. */
+static struct plumb_text *keep_text(struct plumb_recorder *recorder, const char *text)
+{
+    size_t found = 0;
+    if (plumb_table_get(&recorder->texts, text, &found))
+        return (struct plumb_text *)(uintptr_t)found;
+    const size_t length = strlen(text) + 1;
+    struct plumb_text *kept = plumb_recorder_keep(recorder, sizeof *kept + length);
+    if (!kept)
+        return NULL;
+    char *copy = (char *)(kept + 1);
+    memcpy(copy, text, length);
+    *kept = (struct plumb_text){.text = copy};
+    return plumb_table_put(&recorder->texts, copy, (size_t)(uintptr_t)kept) ? kept : NULL;
+}
+
+static bool keep_texts(struct plumb_recorder *recorder, struct plumb_usual_tensor *usual,
+                       const struct plumb_value *value)
+{
+    char shape[SHAPE_TEXT];
+    describe_shape(value, shape);
+    usual->slot_text = keep_text(recorder, value->name);
+    usual->dtype_text = keep_text(recorder, plumb_dtype_name(value->dtype));
+    usual->shape_text = keep_text(recorder, shape);
+    return usual->slot_text && usual->dtype_text && usual->shape_text;
+}
+
+/* What the visit's next tensor is; NULL: it is not kept. */
 static struct plumb_usual_tensor *find_usual(struct plumb_recorder *recorder,
                                              struct plumb_visit *visit,
                                              const struct plumb_value *value)
@@ -62,29 +89,34 @@ static struct plumb_usual_tensor *find_usual(struct plumb_recorder *recorder,
     memcpy((*usual)->slot, value->name, length + 1);
     for (int i = 0; i < value->rank; i++)
         (*usual)->shape[i] = value->shape[i];
-    return *usual;
+    if (keep_texts(recorder, *usual, value))
+        return *usual;
+    (*usual)->rank = -1; /* like no other */
+    return NULL;
+}
+
+static bool name_text(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                      struct plumb_text *text, uint32_t *id)
+{
+    if (text->serial != batch->serial) {
+        if (!plumb_recorder_name(recorder, batch, text->text, &text->id))
+            return false;
+        text->serial = batch->serial;
+    }
+    *id = text->id;
+    return true;
 }
 
 static bool name_usual(struct plumb_recorder *recorder, struct plumb_batch *batch,
                        struct plumb_visit *visit, const struct plumb_value *value,
                        struct plumb_block_tensor *row)
 {
-    struct plumb_usual_tensor *usual = find_usual(recorder, visit, value);
-    if (usual && usual->serial == batch->serial) {
-        row->slot = usual->slot_id;
-        row->dtype = usual->dtype_id;
-        row->shape = usual->shape_id;
-        return true;
-    }
-    if (!name_tensor(recorder, batch, value, row))
-        return false;
-    if (usual) {
-        usual->serial = batch->serial;
-        usual->slot_id = row->slot;
-        usual->dtype_id = row->dtype;
-        usual->shape_id = row->shape;
-    }
-    return true;
+    const struct plumb_usual_tensor *usual = find_usual(recorder, visit, value);
+    if (!usual)
+        return name_tensor(recorder, batch, value, row);
+    return name_text(recorder, batch, usual->slot_text, &row->slot) &&
+           name_text(recorder, batch, usual->dtype_text, &row->dtype) &&
+           name_text(recorder, batch, usual->shape_text, &row->shape);
 }
 
 static bool name_place(struct plumb_recorder *recorder, struct plumb_batch *batch,

@@ -7,6 +7,7 @@
 
 #include "model/dtype.h"
 #include "model/file.h"
+#include "model/scan_team.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -87,19 +88,25 @@ static int64_t find_element(enum plumb_dtype dtype, const void *values, size_t c
     return -1;
 }
 
-void plumb_known_of(enum plumb_dtype dtype, const void *values, size_t count, bool stats,
-                    struct plumb_known *known)
+void plumb_known_by(const struct plumb_team *team, enum plumb_dtype dtype, const void *values,
+                    size_t count, bool stats, struct plumb_known *known)
 {
     struct plumb_summary summary = {.stats = {.count = count}};
-    plumb_values_summarize(dtype, values, count,
-                           PLUMB_SUMMARY_FINGERPRINT | (stats ? PLUMB_SUMMARY_STATS : 0),
-                           &summary);
+    plumb_values_summarize_by(team, dtype, values, count,
+                              PLUMB_SUMMARY_FINGERPRINT | (stats ? PLUMB_SUMMARY_STATS : 0),
+                              &summary);
     *known = (struct plumb_known){
         .known = true,
         .has_stats = stats,
         .fingerprint = summary.fingerprint,
         .element = stats ? find_element(dtype, values, count, &summary.stats) : -1,
         .stats = summary.stats};
+}
+
+void plumb_known_of(enum plumb_dtype dtype, const void *values, size_t count, bool stats,
+                    struct plumb_known *known)
+{
+    plumb_known_by(NULL, dtype, values, count, stats, known);
 }
 
 static struct plumb_known_stats *known_slot(struct plumb_recorder *recorder,

@@ -244,6 +244,7 @@ static void free_recorder(struct plumb_recorder *recorder)
     }
     plumb_flight_close(&recorder->flight);
     plumb_table_release(&recorder->place_names);
+    plumb_table_release(&recorder->texts);
     plumb_table_release(&recorder->stacks);
     plumb_arena_release(&recorder->place_arena);
     plumb_free(recorder->places);

@@ -24,10 +24,16 @@ enum {
 
 enum { PLUMB_PLACE_TENSORS = 8, PLUMB_USUAL_SLOT = 40, PLUMB_USUAL_RANK = 6 };
 
-/* The tensor that is usually the n-th to be recorded at a place, and its texts in a batch. */
+/* A text that rows of tensors refer to, kept for good, and where it is in a batch. */
+struct plumb_text {
+    const char *text;
+    uint64_t serial; /* of the batch; 0: none */
+    uint32_t id;
+};
+
+/* The tensor that is usually the n-th to be recorded at a place, and its texts. */
 struct plumb_usual_tensor {
-    uint64_t serial; /* of the batch that the ids belong to; 0: none */
-    uint32_t slot_id, dtype_id, shape_id;
+    struct plumb_text *slot_text, *dtype_text, *shape_text;
     enum plumb_dtype dtype;
     int rank;
     int64_t shape[PLUMB_USUAL_RANK];
@@ -113,7 +119,7 @@ struct plumb_recorder {
     struct plumb_dropped dropped;
     struct plumb_error failure;
     struct plumb_flight flight;
-    struct plumb_table place_names;
+    struct plumb_table place_names, texts;
     struct plumb_place **places;
     size_t place_count, place_capacity;
     struct plumb_arena place_arena;

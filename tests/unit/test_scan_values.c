@@ -441,12 +441,57 @@ static void test_fingerprint_parts(void **unused)
                 plumb_values_fingerprint(PLUMB_U8, zeros, 3));
 }
 
+/* Backwards, as threads might. */
+static void run_backwards(const struct plumb_team *team,
+                          void (*task)(void *context, int member), void *context)
+{
+    for (int member = team->members - 1; member >= 0; member--)
+        task(context, member);
+}
+
+static void compare_team(const float *values, size_t count, int members)
+{
+    const struct plumb_team team = {members, run_backwards};
+    struct plumb_known alone, shared;
+    memset(&alone, 0, sizeof alone);
+    memset(&shared, 0, sizeof shared);
+    plumb_known_of(PLUMB_F32, values, count, true, &alone);
+    plumb_known_by(&team, PLUMB_F32, values, count, true, &shared);
+    assert_memory_equal(&alone, &shared, sizeof alone);
+    plumb_known_of(PLUMB_C64, values, count / 2, true, &alone);
+    plumb_known_by(&team, PLUMB_C64, values, count / 2, true, &shared);
+    assert_memory_equal(&alone, &shared, sizeof alone);
+}
+
+/* Values far from 0, near it, with gaps; in several chunks with a rest. */
+static void test_team(void **unused)
+{
+    const size_t sizes[] = {100, 8 * 4096, 70001, (1 << 18) + 5, (1 << 20) + 4097};
+    (void)unused;
+    float *values = malloc(sizes[4] * sizeof *values);
+    assert_non_null(values);
+    for (int kind = 0; kind < 3; kind++) {
+        for (size_t i = 0; i < sizes[4]; i++)
+            values[i] = (float)(kind == 1 ? 100 + normal() : normal() * (double)(i / 4096 + 1));
+        for (size_t i = 40; kind == 2 && i < sizes[4]; i += 1 + i / 3)
+            values[i] = i % 2 ? (float)NAN : -(float)INFINITY;
+        for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+            for (int members = 1; members < 100; members = members * 3 + 1)
+                compare_team(values, sizes[i], members);
+    }
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_against_reference), cmocka_unit_test(test_mixed_types),
-        cmocka_unit_test(test_special_pairs),     cmocka_unit_test(test_large_integers),
-        cmocka_unit_test(test_ulp_buckets),       cmocka_unit_test(test_fingerprint_parts),
+        cmocka_unit_test(test_against_reference),
+        cmocka_unit_test(test_mixed_types),
+        cmocka_unit_test(test_special_pairs),
+        cmocka_unit_test(test_large_integers),
+        cmocka_unit_test(test_ulp_buckets),
+        cmocka_unit_test(test_fingerprint_parts),
+        cmocka_unit_test(test_team),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,190 @@
+/*
+ * scan_block.c - see scan_block.h.
+ *
+ * Where the values lie far from 0 for their spread, a block is summed as distances from a pivot among
+ * them, which keeps the variance free of cancellation. Values that are not finite are counted and taken
+ * out, and a block of doubles too large or small to be squared is scaled by a power of two.
+ */
+#include "scan_block.h"
+
+#include "kernel/kernel.h"
+#include "kernel/kernel_lanes.h"
+#include "kernel/widen.h"
+#include "model/dtype.h"
+#include "model/scan_total.h"
+
+#include <string.h>
+
+/* Nearer to 0 than the root of this times the spread, sums of squares lose two bits and need no pivot. */
+static const double near_zero = 4;
+
+/* From eight elements across the block: near the values whatever single ones do. */
+double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
+{
+    double sample[8], squares = 0;
+    unsigned char raw[sizeof sample];
+    const unsigned char *from = values;
+    const size_t size = plumb_dtype_size(part), step = n / 8;
+    for (size_t i = 0; i < 8; i++)
+        memcpy(raw + i * size, from + i * step * size, size);
+    plumb_widen(part, raw, 8, sample);
+    const double mean = (((sample[0] + sample[4]) + (sample[2] + sample[6])) +
+                         ((sample[1] + sample[5]) + (sample[3] + sample[7]))) /
+                        8;
+    for (size_t i = 0; i < 8; i++)
+        squares += (sample[i] - mean) * (sample[i] - mean);
+    return isfinite(mean) && mean * mean > near_zero * squares / 8 ? mean : 0;
+}
+
+/* The sums of a block and, piece by piece while it is near, its fingerprint. */
+static void sum_block(enum plumb_dtype direct, const unsigned char *values, size_t n,
+                      double pivot, struct plumb_block_sums *sums,
+                      struct plumb_fingerprint_state *print)
+{
+    const struct plumb_kernel *kernel = plumb_kernel();
+    const size_t size = plumb_dtype_size(direct), piece = PLUMB_FINGERPRINT_BLOCK / size;
+    struct plumb_sum_lanes lanes;
+    if (!print) {
+        kernel->sums(direct, values, n, pivot, sums);
+        return;
+    }
+    sum_lanes_clear(&lanes);
+    for (size_t at = 0; at < n; at += piece) {
+        const size_t more = n - at < piece ? n - at : piece;
+        kernel->add_sums(direct, values + at * size, more, pivot, &lanes);
+        plumb_fingerprint_add(print, values + at * size, more * size);
+    }
+    sum_lanes_fold(&lanes, sums);
+}
+
+/* What is told by the sums of finite values: `n` of them. */
+static void take_sums(struct plumb_block_stats *block, const struct plumb_block_sums *sums,
+                      double pivot, size_t n)
+{
+    block->finite = n;
+    block->min = sums->min;
+    block->max = sums->max;
+    block->pivot = pivot;
+    block->sum = sums->sum;
+    block->square = sums->square;
+    block->absolute = sums->absolute;
+}
+
+static double largest_magnitude(const struct plumb_block_sums *sums)
+{
+    return -sums->min > sums->max ? -sums->min : sums->max;
+}
+
+/* Zeros, subnormals and values at the largest one, if the sums say that there are any. */
+static void count_values(enum plumb_dtype part, enum plumb_dtype direct, const void *values,
+                         size_t n, const struct plumb_block_sums *sums,
+                         struct plumb_block_stats *block)
+{
+    struct plumb_block_counts found;
+    if (sums->min_absolute >= plumb_dtype_min_normal(part) && sums->min_absolute != 0 &&
+        largest_magnitude(sums) < plumb_dtype_max(part))
+        return;
+    const double top = part == PLUMB_BOOL ? (double)INFINITY : plumb_dtype_max(part);
+    plumb_kernel()->counts(direct, values, n, plumb_dtype_min_normal(part), top, &found);
+    block->zero = found.zero;
+    block->subnormal = found.below;
+    block->at_max = found.at;
+}
+
+/* Doubles whose squares would not be numbers. */
+static void scale_block(const void *values, size_t n, double magnitude,
+                        struct plumb_block_stats *block)
+{
+    double scaled[PLUMB_BLOCK];
+    struct plumb_block_sums sums;
+    const double low = block->min, high = block->max;
+    block->exponent = plumb_wide_exponent(magnitude);
+    memcpy(scaled, values, n * sizeof *scaled);
+    for (size_t i = 0; i < n; i++)
+        scaled[i] = ldexp(scaled[i], -block->exponent);
+    const double pivot = plumb_block_pivot(PLUMB_F64, scaled, n);
+    plumb_kernel()->sums(PLUMB_F64, scaled, n, pivot, &sums);
+    take_sums(block, &sums, pivot, n);
+    block->min = low;
+    block->max = high;
+}
+
+/* All finite; `direct` is how they lie in memory, `part` what type they came from. False if
+ * they turned out not to be finite after all: then only the fingerprint was made. */
+static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const void *values,
+                           size_t n, double pivot, struct plumb_fingerprint_state *print,
+                           struct plumb_block_stats *block)
+{
+    struct plumb_block_sums sums;
+    sum_block(direct, values, n, pivot, &sums, print);
+    const double magnitude = largest_magnitude(&sums);
+    if (isnan(sums.absolute) || !isfinite(magnitude))
+        return false;
+    take_sums(block, &sums, pivot, n);
+    count_values(part, direct, values, n, &sums, block);
+    if (direct == PLUMB_F64 && !plumb_wide_is_ordinary(magnitude))
+        scale_block(values, n, magnitude, block);
+    return true;
+}
+
+/* Some may not be finite: they are counted, and the sums pass over them. Not for f64, whose sums may
+ * need a scale. */
+static void measure_gaps(enum plumb_dtype direct, const void *values, size_t n, double pivot,
+                         struct plumb_block_stats *block)
+{
+    struct plumb_block_sums sums;
+    struct plumb_block_special special;
+    plumb_kernel()->finite_sums(direct, values, n, pivot, &sums, &special);
+    block->nan = special.nan;
+    block->pos_inf = special.pos_inf;
+    block->neg_inf = special.neg_inf;
+    const uint64_t infinite = special.pos_inf + special.neg_inf;
+    take_sums(block, &sums, pivot, n - (size_t)(special.nan + infinite));
+    if (!block->finite)
+        return;
+    count_values(direct, direct, values, n, &sums, block);
+    if (block->at_max)
+        block->at_max -= infinite; /* they are beyond the largest value, not at it */
+}
+
+/* Doubles, or what was widened to them: those that are not finite are counted, the rest moves together. */
+static void measure_doubles(enum plumb_dtype part, double *values, size_t n, double pivot,
+                            struct plumb_block_stats *block)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++) {
+        const double value = values[i];
+        if (isfinite(value))
+            values[kept++] = value;
+        else if (isnan(value))
+            block->nan++;
+        else if (value > 0)
+            block->pos_inf++;
+        else
+            block->neg_inf++;
+    }
+    if (kept)
+        (void)measure_finite(part, PLUMB_F64, values, kept, pivot, NULL, block);
+}
+
+void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
+                         bool *gaps, struct plumb_fingerprint_state *print,
+                         struct plumb_block_stats *block)
+{
+    const bool direct = plumb_kernel_is_direct(part), guess = *gaps;
+    *block = (struct plumb_block_stats){
+        .count = n, .min = (double)INFINITY, .max = -(double)INFINITY};
+    if (direct && !guess && measure_finite(part, part, values, n, pivot, print, block))
+        return;
+    if (print && (!direct || guess))
+        plumb_fingerprint_add(print, values, n * plumb_dtype_size(part));
+    if (direct && part != PLUMB_F64) {
+        measure_gaps(part, values, n, pivot, block);
+    } else {
+        double wide[PLUMB_BLOCK];
+        plumb_widen(part, values, n, wide);
+        if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, NULL, block))
+            measure_doubles(part, wide, n, pivot, block);
+    }
+    *gaps = block->finite < n;
+}
