@@ -948,6 +948,8 @@ struct plumb_run_diff_options {
      * together and compared as one rank. NULL: as the run recorded it (parallel.layout), if the numbers of
      * ranks differ; else rank by rank. */
     const char *layout_a, *layout_b;
+    const char *map_path;       /* names in A and B that belong together; NULL: none */
+    const char *write_map_path; /* where to write the names that were found to; NULL: nowhere */
 };
 
 /* `options` may be NULL. The runs must outlive the result. */

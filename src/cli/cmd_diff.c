@@ -8,7 +8,7 @@
 
 struct diff_arguments {
     const char *layout_a, *layout_b;
-    const char *map, *csv, *html;
+    const char *map, *write_map, *csv, *html;
     double rtol, atol;
     size_t top, threads;
     bool json, all;
@@ -30,6 +30,8 @@ static const struct option_row rows[] = {
      offsetof(struct diff_arguments, csv)},
     {"html", "FILE", "also write a page to send to a colleague", OPTION_TEXT,
      offsetof(struct diff_arguments, html)},
+    {"write-map", "FILE", "of runs: write the names that were paired, as YAML", OPTION_TEXT,
+     offsetof(struct diff_arguments, write_map)},
     {"all", NULL, "of runs: all tables, and all steps after the answer is clear", OPTION_FLAG,
      offsetof(struct diff_arguments, all)},
     {"noise", "RUN", "another run of A's program: what is normal; may be repeated", OPTION_LIST,
@@ -168,7 +170,9 @@ static int compare_runs(const char *path_a, const char *path_b,
                                                    .layout_a = arguments->layout_a,
                                                    .layout_b = arguments->layout_b,
                                                    .progress = &bar.callbacks,
-                                                   .threads = (int)arguments->threads};
+                                                   .threads = (int)arguments->threads,
+                                                   .map_path = arguments->map,
+                                                   .write_map_path = arguments->write_map};
     const bool failed = plumb_run_open(path_a, &a, &error) ||
                         plumb_run_open(path_b, &b, &error) ||
                         open_all(&arguments->noise, noise, &error) ||

@@ -69,6 +69,7 @@ static bool find_ops(struct plumb_step_side *side, const struct plumb_row *rows)
             *known = (int32_t)side->op_count++;
             side->ops[*known] = (struct plumb_step_op){.first = (uint32_t)i,
                                                        .label = rows[i].label,
+                                                       .match = rows[i].match,
                                                        .name = rows[i].op,
                                                        .out = PLUMB_NO_ROW,
                                                        .partner = PLUMB_NO_ROW,
@@ -138,7 +139,7 @@ static bool pair_by_name(struct plumb_alignment *alignment)
         *plumb_number_map_at(&map, op_key(b->ops[i].label, b->ops[i].phase)) = (int32_t)i;
     for (size_t i = 0; made && i < a->op_count; i++) {
         const int32_t partner =
-            *plumb_number_map_at(&map, op_key(a->ops[i].label, a->ops[i].phase));
+            *plumb_number_map_at(&map, op_key(a->ops[i].match, a->ops[i].phase));
         a->ops[i].partner = partner;
         if (partner != PLUMB_NO_ROW)
             b->ops[partner].partner = (int32_t)i;
@@ -165,7 +166,7 @@ static bool pair_by_key(struct plumb_alignment *alignment, const struct plumb_na
                 continue;
             int32_t *known = plumb_number_map_at(
                 side ? &in_b : &in_a,
-                op_key_any(plumb_label_key(names->texts[from->ops[i].label], name),
+                op_key_any(plumb_label_key(names->texts[from->ops[i].match], name),
                            from->ops[i].phase));
             *known = *known == PLUMB_NO_ROW ? (int32_t)i : TAKEN_TWICE;
         }

@@ -17,6 +17,7 @@ enum { PLUMB_NO_ROW = -1 };
 struct plumb_step_op {
     uint32_t first, last; /* of its rows; others may lie between them */
     uint32_t label, name;
+    uint32_t match;  /* the label that B has for it, if a map says so */
     int32_t out;     /* its first output, or PLUMB_NO_ROW */
     int32_t partner; /* op of the other side, or PLUMB_NO_ROW */
     int32_t forward; /* of a backward: the op whose results it uses unseen, or PLUMB_NO_ROW */

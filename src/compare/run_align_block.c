@@ -30,9 +30,9 @@ static bool same_path(const struct block_side *on, const struct plumb_step_op *a
                       const struct plumb_step_op *b)
 {
     const char *const *texts = on->names->texts;
-    const size_t length = plumb_label_path(texts[a->label], texts[a->name]);
-    return length && length == plumb_label_path(texts[b->label], texts[b->name]) &&
-           memcmp(texts[a->label], texts[b->label], length) == 0;
+    const size_t length = plumb_label_path(texts[a->match], texts[a->name]);
+    return length && length == plumb_label_path(texts[b->match], texts[b->name]) &&
+           memcmp(texts[a->match], texts[b->match], length) == 0;
 }
 
 /* ---- parts ----------------------------------------------------------------------------------------- */

@@ -51,9 +51,9 @@ static enum place compare_places(const struct plumb_gap *gap, const struct plumb
                                  const struct plumb_step_op *b)
 {
     const char *const *texts = gap->names->texts;
-    const size_t length_a = plumb_label_path(texts[a->label], texts[a->name]);
-    const size_t length_b = plumb_label_path(texts[b->label], texts[b->name]);
-    if (length_a == length_b && memcmp(texts[a->label], texts[b->label], length_a) == 0)
+    const size_t length_a = plumb_label_path(texts[a->match], texts[a->name]);
+    const size_t length_b = plumb_label_path(texts[b->match], texts[b->name]);
+    if (length_a == length_b && memcmp(texts[a->match], texts[b->match], length_a) == 0)
         return SAME_PLACE;
     return length_a && length_b ? OTHER_PLACE : NO_PLACE;
 }
@@ -74,8 +74,8 @@ static int worth(const struct table *table, size_t i, size_t j)
     const bool same_kind = table->kinds_a[i] == table->kinds_b[j];
     const enum place place = compare_places(gap, a, b);
     size_t length_a, length_b;
-    const char *name_a = last_name(gap->names->texts[a->label], &length_a);
-    const char *name_b = last_name(gap->names->texts[b->label], &length_b);
+    const char *name_a = last_name(gap->names->texts[a->match], &length_a);
+    const char *name_b = last_name(gap->names->texts[b->match], &length_b);
     const int bonus =
         (length_a == length_b && memcmp(name_a, name_b, length_a) == 0 ? WORTH_LAST_NAME : 0) +
         (place == SAME_PLACE ? WORTH_PATH : 0);

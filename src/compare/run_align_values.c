@@ -82,9 +82,9 @@ static bool same_module(const struct matching *matching, const struct plumb_step
                         const struct plumb_step_op *b)
 {
     const char *const *texts = matching->names->texts;
-    const size_t length = plumb_label_path(texts[a->label], texts[a->name]);
-    return length == plumb_label_path(texts[b->label], texts[b->name]) &&
-           memcmp(texts[a->label], texts[b->label], length) == 0;
+    const size_t length = plumb_label_path(texts[a->match], texts[a->name]);
+    return length == plumb_label_path(texts[b->match], texts[b->name]) &&
+           memcmp(texts[a->match], texts[b->match], length) == 0;
 }
 
 /* Those that `op` of A fits: the only one, the only one in its module; NULL if there is none. */

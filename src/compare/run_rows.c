@@ -112,7 +112,7 @@ static bool name_like_before(struct loading *loading, const struct plumb_tensor_
     if (like->phase != row->phase || strcmp(texts[like->slot], record->slot) != 0 ||
         strcmp(texts[like->label], record->label) != 0)
         return false;
-    row->label = like->label;
+    row->label = row->match = like->label;
     row->op = like->op;
     row->slot = like->slot;
     row->place = like->place;
@@ -122,7 +122,7 @@ static bool name_like_before(struct loading *loading, const struct plumb_tensor_
 bool plumb_row_name(struct plumb_names *names, const struct plumb_tensor_record *record,
                     struct plumb_row *row)
 {
-    row->label = plumb_names_number(names, record->label);
+    row->label = row->match = plumb_names_number(names, record->label);
     row->op = plumb_names_number(names, record->op);
     row->slot = plumb_names_number(names, record->slot);
     if (row->label == UINT32_MAX || row->op == UINT32_MAX || row->slot == UINT32_MAX)

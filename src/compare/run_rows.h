@@ -19,6 +19,7 @@ enum plumb_row_role {
 
 struct plumb_row {
     uint32_t label, op, slot; /* names */
+    uint32_t match;           /* the label that B has for it, if a map says so */
     uint32_t place;           /* label, phase and slot as one number */
     int64_t step;
     int64_t count;        /* of elements */

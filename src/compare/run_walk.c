@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "compare/run_label_map.h"
 #include "compare/run_value_pair.h"
 
 #include <math.h>
@@ -24,7 +25,9 @@ struct walking {
     struct plumb_rank_state *states;
     size_t rank_count;
     int64_t first, last, window;
-    bool across; /* the runs are of different frameworks */
+    bool across;                 /* the runs are of different frameworks */
+    struct plumb_label_map map;  /* the user's, if there is one */
+    struct plumb_name_map found; /* names that were paired and differ */
 };
 
 /* ---- what can be compared ---------------------------------------------------------------------- */
@@ -86,6 +89,40 @@ static void list_only(struct walking *walking, const struct plumb_alignment *ali
     diff->guessed += alignment->guessed;
 }
 
+/* "torch 2.6" as the run says it; "" if it does not. */
+static const char *framework_of(const struct plumb_run *run)
+{
+    for (size_t i = 0; i < plumb_run_note_count(run); i++) {
+        const struct plumb_note *note = plumb_run_note(run, i);
+        if (strcmp(note->key, "framework") == 0 && note->json[0] == '"')
+            return note->json + (plumb_text_starts(note->json, "\"py") ? strlen("\"py") : 1);
+    }
+    return "";
+}
+
+/* Remembers which names belong together, MindSpore's first, as msprobe has them. */
+static enum plumb_status note_pairs(struct walking *walking,
+                                    const struct plumb_alignment *alignment,
+                                    struct plumb_error *err)
+{
+    const char *const *texts = walking->diff->names.texts;
+    const bool turned = plumb_text_starts(framework_of(walking->diff->b), "mindspore");
+    for (size_t i = 0; i < alignment->a.op_count; i++) {
+        const struct plumb_step_op *a = &alignment->a.ops[i];
+        if (a->partner == PLUMB_NO_ROW || a->phase != PLUMB_PHASE_FORWARD)
+            continue;
+        const char *name_a = texts[a->label],
+                   *name_b = texts[alignment->b.ops[a->partner].label];
+        const char *from = turned ? name_b : name_a, *to = turned ? name_a : name_b;
+        if (strcmp(from, to) == 0 || plumb_name_map_get(&walking->found, from))
+            continue;
+        const enum plumb_status status = plumb_name_map_add(&walking->found, "", from, to, err);
+        if (status)
+            return status;
+    }
+    return PLUMB_OK;
+}
+
 static enum plumb_status align(struct walking *walking, const struct plumb_row *a,
                                size_t count_a, const struct plumb_row *b, size_t count_b,
                                const struct plumb_alignment **out, struct plumb_error *err)
@@ -114,7 +151,8 @@ static enum plumb_status align(struct walking *walking, const struct plumb_row *
         walking->alignment_count++;
     list_only(walking, made, a->step);
     *out = made;
-    return PLUMB_OK;
+    return walking->options && walking->options->write_map_path ? note_pairs(walking, made, err)
+                                                                : PLUMB_OK;
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------- */
@@ -152,6 +190,25 @@ static enum plumb_status compare_step(struct walking *walking, struct plumb_rank
     return diff->blame.failed ? plumb_fail_memory(err) : PLUMB_OK;
 }
 
+/* What B would call A's ops, by the user's map. */
+static enum plumb_status match_rows(struct walking *walking, struct plumb_error *err)
+{
+    struct plumb_names *names = &walking->diff->names;
+    for (size_t i = 0; walking->map.names.count && i < walking->a.count; i++) {
+        struct plumb_row *row = &walking->a.rows[i];
+        char buffer[PLUMB_LABEL_SIZE];
+        if (i && row->label == row[-1].label)
+            row->match = row[-1].match;
+        else
+            row->match = plumb_names_number(
+                names, plumb_label_map_apply(&walking->map, names->texts[row->label],
+                                             names->texts[row->op], buffer));
+        if (row->match == PLUMB_NO_NAME)
+            return plumb_fail_memory(err);
+    }
+    return PLUMB_OK;
+}
+
 static enum plumb_status compare_rank(struct walking *walking, struct plumb_rank_state *state,
                                       int64_t first, int64_t last, struct plumb_error *err)
 {
@@ -162,6 +219,8 @@ static enum plumb_status compare_rank(struct walking *walking, struct plumb_rank
                                                  diff->a, first, last, &diff->merged_a, err)
                              : plumb_rows_load(&walking->a, &diff->names, diff->a, state->rank,
                                                first, last, err);
+    if (!status)
+        status = match_rows(walking, err);
     if (!status)
         status = diff->layout_b.ranks
                      ? plumb_layout_load(&diff->layout_b, &walking->b, &diff->names, diff->b,
@@ -233,17 +292,6 @@ static enum plumb_status compare_windows(struct walking *walking, struct plumb_e
     return status;
 }
 
-/* "torch 2.6" as the run says it; "" if it does not. */
-static const char *framework_of(const struct plumb_run *run)
-{
-    for (size_t i = 0; i < plumb_run_note_count(run); i++) {
-        const struct plumb_note *note = plumb_run_note(run, i);
-        if (strcmp(note->key, "framework") == 0 && note->json[0] == '"')
-            return note->json + (plumb_text_starts(note->json, "\"py") ? strlen("\"py") : 1);
-    }
-    return "";
-}
-
 /* "torch 2.6" and "torch 2.7" are of one. */
 static bool are_of_two_frameworks(const struct plumb_run_diff *diff)
 {
@@ -263,8 +311,14 @@ enum plumb_status plumb_run_diff_walk(struct plumb_run_diff *diff,
     diff->first_step = 0;
     diff->last_step = -1;
     enum plumb_status status = find_ranks(&walking, err);
+    if (!status && options && options->map_path)
+        status = plumb_label_map_open(&walking.map, options->map_path, diff->a, err);
     if (!status && walking.rank_count)
         status = compare_windows(&walking, err);
+    if (!status && options && options->write_map_path)
+        status = plumb_name_map_write(&walking.found, options->write_map_path, err);
+    plumb_name_map_release(&walking.found);
+    plumb_label_map_release(&walking.map);
     for (size_t i = 0; i < walking.alignment_count; i++)
         plumb_alignment_free(walking.alignments[i]);
     for (size_t i = 0; i < walking.rank_count; i++)

@@ -29,6 +29,30 @@ class Mlp(nn.Cell):
         return self.head(ops.tanh(self.second(x)))
 
 
+class RenamedMlp(nn.Cell):
+    """The same with names of its own, and a cell more around one of them."""
+
+    NAMES = {"first": "entry", "second": "middle.dense", "head": "leave"}
+
+    def __init__(self):
+        super().__init__()
+        self.entry = nn.Dense(16, 32)
+        self.middle = Inner()
+        self.leave = nn.Dense(32, 5)
+
+    def construct(self, x):
+        return self.leave(ops.tanh(self.middle(ops.relu(self.entry(x)))))
+
+
+class Inner(nn.Cell):
+    def __init__(self):
+        super().__init__()
+        self.dense = nn.Dense(32, 32)
+
+    def construct(self, x):
+        return self.dense(x)
+
+
 class Cnn(nn.Cell):
     def __init__(self, fault):
         super().__init__()
@@ -84,9 +108,11 @@ class Block(nn.Cell):
         return self.head(x).reshape((-1, 20))
 
 
-def own_name(network, name):
+def own_name(fault, name):
     """What MindSpore calls the parameter that torch calls `name`."""
     module, leaf = name.rsplit(".", 1)
+    if fault == "renamed":
+        module = RenamedMlp.NAMES[module]
     part = module.rsplit(".", 1)[-1]
     if part.startswith("norm") or part in ("before", "between"):
         leaf = {"weight": "gamma", "bias": "beta"}[leaf]
@@ -100,7 +126,7 @@ def load(network, fault, net):
     for name, values in cases.weights(network).items():
         if fault == "transposed" and name == {"mlp": "second.weight", "block": "attention.key.weight"}[network]:
             values = np.ascontiguousarray(values.T)
-        own = own_name(network, name)
+        own = own_name(fault, name)
         if own in parameters:
             parameters[own].set_data(Tensor(values))
 
@@ -113,7 +139,7 @@ def optimizer_of(network, net):
 
 def train(network, fault):
     mindspore.set_seed(0)
-    net = {"mlp": Mlp, "cnn": Cnn, "block": Block}[network](fault)
+    net = RenamedMlp() if fault == "renamed" else {"mlp": Mlp, "cnn": Cnn, "block": Block}[network](fault)
     net.set_train()
     load(network, fault, net)
     optimizer = optimizer_of(network, net)

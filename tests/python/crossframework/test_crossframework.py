@@ -4,6 +4,7 @@ Both sides are recorded once, op by op and module by module; every case is one c
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -60,7 +61,7 @@ class CrossFramework(unittest.TestCase):
         cls.addClassCleanup(cls.place.cleanup)
         for level in LEVELS:
             record(cls.place.name, "torch", level, REFERENCES)
-            record(cls.place.name, "mindspore", level, REFERENCES + list(FAULTS))
+            record(cls.place.name, "mindspore", level, REFERENCES + list(FAULTS) + ["mlp:renamed"])
 
     def run_of(self, side, level, name):
         return os.path.join(self.place.name, f"{side}-{level}-{name.replace(':', '-')}")
@@ -80,6 +81,34 @@ class CrossFramework(unittest.TestCase):
                     with self.subTest(network=name, level=level, swapped=swapped):
                         status, answer = self.diff(level, name, swapped=swapped)
                         self.assertEqual((answer["verdict"], status), ("rounding", 0), answer["summary"])
+
+    def test_names_of_its_own_are_found_and_written(self):
+        for level in LEVELS:
+            with self.subTest(level=level):
+                written = os.path.join(self.place.name, f"{level}.yaml")
+                status, answer = self.diff(level, "mlp:renamed", "--write-map", written)
+                self.assertEqual((answer["verdict"], status), ("rounding", 0), answer["summary"])
+                with open(written, encoding="utf-8") as file:
+                    lines = file.read().splitlines()
+                self.assertIn("entry.Dense: first.Linear" if level == "module" else "entry.BiasAdd: first.addmm", lines)
+                self.assertEqual(self.diff(level, "mlp:renamed", "--map", written)[0], 0)
+
+    def paired_by_other_means(self, *options, swapped):
+        """How many ops were not paired by name, as the report says."""
+        sides = [self.run_of("torch", "module", "mlp"), self.run_of("mindspore", "module", "mlp:renamed")]
+        done = subprocess.run([PLUMB, "diff", *options, *(sides[::-1] if swapped else sides)], capture_output=True,
+                              text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return int(re.search(r"(\d+) ops are called differently", done.stdout)[1])
+
+    def test_a_layer_map_is_followed(self):
+        written = os.path.join(self.place.name, "layers.yaml")
+        with open(written, "w", encoding="utf-8") as file:
+            file.write("TopLayer:\n  entry: first\n  middle.dense: second\n  leave: head\n")
+        for swapped in (False, True):
+            with self.subTest(swapped=swapped):
+                self.assertLess(self.paired_by_other_means("--map", written, swapped=swapped),
+                                self.paired_by_other_means(swapped=swapped))
 
     def test_what_is_planted_is_the_first_root(self):
         for name, levels in FAULTS.items():
