@@ -301,7 +301,7 @@ bool plumb_layout_merge(const struct plumb_layout *layout, struct plumb_arena *a
         const size_t size = (size_t)layout->sizes[d];
         *folding = (struct folding){.layout = layout, .arena = arena, .report = report};
         folding->count = size;
-        folding->rule = plumb_layout_rule_for(layout, any->record.label, any->record.slot, d);
+        folding->rule = plumb_layout_rule_for(layout, &any->record, d);
         for (size_t base = 0; base < layout->ranks && made; base += stride * size)
             made = fold(folding, shards, base, stride);
         stride *= size;

@@ -107,6 +107,18 @@ enum plumb_status plumb_config_compare(struct plumb_arena *arena, struct plumb_r
     return status;
 }
 
+void plumb_config_excuse(struct plumb_config_diff *diff, const char *pattern)
+{
+    for (size_t i = 0; i < diff->count; i++)
+        if (plumb_text_matches(pattern, diff->settings[i].name))
+            diff->settings[i].numeric = false;
+    if (diff->count)
+        qsort(diff->settings, diff->count, sizeof *diff->settings, numeric_first);
+    diff->numeric = 0;
+    for (size_t i = 0; i < diff->count; i++)
+        diff->numeric += diff->settings[i].numeric;
+}
+
 void plumb_config_release(struct plumb_config_diff *diff)
 {
     plumb_settings_release(&diff->of_a);

@@ -24,6 +24,8 @@ const struct plumb_setting_diff *plumb_config_find(const struct plumb_config_dif
 /* "learning rate (optimizer.lr) is 0.1 in A and 0.2 in B", "layer norm1 is LayerNorm(eps=1e-05) in A and ..."; NULL: no memory. */
 const char *plumb_setting_sentence(struct plumb_arena *arena,
                                    const struct plumb_setting_diff *setting);
+/* Settings whose name fits do not matter between these two runs. */
+void plumb_config_excuse(struct plumb_config_diff *diff, const char *pattern);
 /* Gives the names back; the rows are in the arena. */
 void plumb_config_release(struct plumb_config_diff *diff);
 

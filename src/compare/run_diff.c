@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/memory.h"
+#include "base/text.h"
 
 #include <string.h>
 
@@ -59,6 +60,21 @@ static enum plumb_status find_layout(const struct plumb_run *run, const struct p
     return PLUMB_OK;
 }
 
+/* What describes the piece of one rank is not compared with the whole: norms of its tensors, its layers and
+ * how many ranks share them. */
+static void set_pieces_aside(struct plumb_run_diff *diff)
+{
+    size_t kept = 0;
+    if (!diff->layout_a.ranks && !diff->layout_b.ranks)
+        return;
+    for (size_t i = 0; i < diff->series.count; i++)
+        if (!plumb_text_matches("*norm*", diff->series.items[i].name))
+            diff->series.items[kept++] = diff->series.items[i];
+    diff->series.count = kept;
+    plumb_config_excuse(&diff->config, "*.module:*");
+    plumb_config_excuse(&diff->config, "* parallel");
+}
+
 static enum plumb_status find_layouts(struct plumb_run_diff *diff,
                                       const struct plumb_run_diff_options *options,
                                       struct plumb_error *err)
@@ -84,6 +100,8 @@ enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
         status = plumb_series_compare(&diff->arena, a, b, options, &diff->series, err);
     if (!status)
         status = find_layouts(diff, options, err);
+    if (!status)
+        set_pieces_aside(diff);
     if (!status)
         status = plumb_run_diff_walk(diff, options, err);
     if (!status)

@@ -88,7 +88,11 @@ static enum plumb_status parse_rule(struct plumb_layout *layout, const char *pat
     struct plumb_layout_rule *rule = &layout->rules[layout->rule_count++];
     const char *op = plumb_json_string(plumb_json_get(object, "op"));
     const char *slot = plumb_json_string(plumb_json_get(object, "slot"));
-    *rule = (struct plumb_layout_rule){.op = op ? op : "*", .slot = slot ? slot : "*"};
+    *rule = (struct plumb_layout_rule){
+        .op = op ? op : "*",
+        .slot = slot ? slot : "*",
+        .phase = plumb_json_string(plumb_json_get(object, "phase")),
+    };
     if (!find_direction(layout, object, &rule->direction))
         return fail(err, path, object, "\"over\" with a direction of \"ranks\"");
     const struct plumb_json *axis = plumb_json_get(object, "axis");
@@ -194,13 +198,14 @@ int64_t plumb_layout_place(const struct plumb_layout *layout, int64_t rank, size
 }
 
 const struct plumb_layout_rule *plumb_layout_rule_for(const struct plumb_layout *layout,
-                                                      const char *op, const char *slot,
+                                                      const struct plumb_tensor_record *record,
                                                       size_t direction)
 {
     for (size_t i = 0; i < layout->rule_count; i++) {
         const struct plumb_layout_rule *rule = &layout->rules[i];
-        if (rule->direction == direction && plumb_text_matches(rule->op, op) &&
-            plumb_text_matches(rule->slot, slot))
+        if (rule->direction == direction && plumb_text_matches(rule->op, record->label) &&
+            plumb_text_matches(rule->slot, record->slot) &&
+            (!rule->phase || strcmp(rule->phase, plumb_phase_name(record->phase)) == 0))
             return rule;
     }
     return NULL;

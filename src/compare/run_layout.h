@@ -32,6 +32,7 @@ enum plumb_layout_way {
 
 struct plumb_layout_rule {
     const char *op, *slot; /* patterns */
+    const char *phase;     /* "forward", ..., or NULL: all */
     size_t direction;
     enum plumb_layout_way way;
     int64_t axis;   /* from the end if negative */
@@ -67,7 +68,7 @@ void plumb_layout_release(struct plumb_layout *layout);
 int64_t plumb_layout_place(const struct plumb_layout *layout, int64_t rank, size_t direction);
 /* The rule for a record along a direction; NULL: it is not split there. */
 const struct plumb_layout_rule *plumb_layout_rule_for(const struct plumb_layout *layout,
-                                                      const char *op, const char *slot,
+                                                      const struct plumb_tensor_record *record,
                                                       size_t direction);
 /* The label that an op has in the whole; in the arena. NULL when out of memory. */
 const char *plumb_layout_label(const struct plumb_layout *layout, struct plumb_arena *arena,
