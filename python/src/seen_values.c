@@ -8,6 +8,8 @@ enum {
     HEADS = 1 << 12,
     MOST = 1 << 14, /* further ones are not remembered */
     SAMPLES = 8,
+    MORE_SAMPLES = 256, /* of values that are nearly all alike */
+    LIVELY = 4,         /* samples unlike the one before them, of those that are not */
 };
 
 struct entry {
@@ -47,21 +49,38 @@ static uint64_t hash_shape(const struct plumb_op_tensor *tensor)
     return h;
 }
 
-/* A few words spread over its memory; a changed tensor nearly always shows in one of them. */
-static uint64_t hash_samples(const struct plumb_op_tensor *tensor)
+/* `count` words spread over the memory from its first to its last; tells how often they changed. */
+static uint64_t hash_words(const unsigned char *data, size_t bytes, size_t count, int *changes)
 {
-    const size_t bytes = tensor->end - (uintptr_t)tensor->data;
-    uint64_t h = bytes, word = 0;
-    if (bytes < sizeof word) {
-        memcpy(&word, tensor->data, bytes);
-        return mix(h, word);
-    }
-    const size_t step = (bytes - sizeof word) / (SAMPLES - 1);
-    for (size_t i = 0; i < SAMPLES; i++) {
-        memcpy(&word, tensor->data + i * step, sizeof word);
+    const size_t step = (bytes - sizeof(uint64_t)) / (count - 1);
+    uint64_t h = bytes, word = 0, before;
+    for (size_t i = 0; i < count; i++) {
+        before = word;
+        memcpy(&word, data + i * step, sizeof word);
+        *changes += i && word != before;
         h = mix(h, word);
     }
     return h;
+}
+
+/* A few words spread over its memory. Numbers that were changed nearly always show in one of them, unless most
+ * are alike, as in masks, padding or the black of an image: then it takes more. */
+static uint64_t hash_samples(const struct plumb_op_tensor *tensor)
+{
+    const size_t bytes = tensor->end - (uintptr_t)tensor->data;
+    int changes = 0;
+    if (bytes < 2 * sizeof(uint64_t)) {
+        uint64_t words[2] = {0, 0};
+        memcpy(words, tensor->data, bytes);
+        return mix(mix(bytes, words[0]), words[1]);
+    }
+    const size_t all = bytes / sizeof(uint64_t);
+    const size_t few = all < SAMPLES ? all : (size_t)SAMPLES;
+    const uint64_t h = hash_words(tensor->data, bytes, few, &changes);
+    if (changes >= LIVELY || few == all)
+        return h;
+    return mix(h, hash_words(tensor->data, bytes,
+                             all < MORE_SAMPLES ? all : (size_t)MORE_SAMPLES, &changes));
 }
 
 static void forget_all(void)

@@ -293,11 +293,13 @@ static bool find_roots(struct plumb_run_diff *diff)
 enum plumb_status plumb_run_diff_conclude(struct plumb_run_diff *diff, struct plumb_error *err)
 {
     diff->roots = plumb_arena_alloc(&diff->arena, PLUMB_RUN_DIFF_ROOTS, sizeof *diff->roots);
-    if (!diff->roots || !find_roots(diff) || !add_series_root(diff) ||
-        (diff->root_count && !plumb_module_settings_explain(diff, &diff->roots[0])))
+    if (!diff->roots || !find_roots(diff) || !add_series_root(diff))
         return plumb_fail_memory(err);
     decide(diff);
-    if (!blame_setting(diff) || !describe_stages(diff))
+    if (!blame_setting(diff) ||
+        (diff->root_count && !diff->setting &&
+         !plumb_module_settings_explain(diff, &diff->roots[0])) ||
+        !describe_stages(diff))
         return plumb_fail_memory(err);
     diff->victims = diff->blame.differing > diff->blame.event_count
                         ? diff->blame.differing - diff->blame.event_count

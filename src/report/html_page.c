@@ -51,6 +51,7 @@ void plumb_html_text(struct plumb_buffer *to, const char *text)
     }
 }
 
+PLUMB_PRINTF(2, 0)
 static void put_formatted(struct plumb_buffer *to, const char *format, va_list arguments)
 {
     char small[512];

@@ -53,17 +53,21 @@ static inline const char *exercise_show(struct plumb_run *run)
     return complaint;
 }
 
+static const enum plumb_report_form exercise_forms[] = {PLUMB_REPORT_TEXT, PLUMB_REPORT_JSON,
+                                                        PLUMB_REPORT_CSV, PLUMB_REPORT_HTML};
+enum { EXERCISE_FORMS = sizeof exercise_forms / sizeof *exercise_forms };
+
 static inline const char *exercise_nan(struct plumb_run *run)
 {
     struct plumb_nan *nan = NULL;
     if (plumb_nan_find(run, &nan, NULL))
         return NULL;
     const char *complaint = NULL;
-    for (int json = 0; json < 2 && !complaint; json++) {
+    for (int i = 0; i < EXERCISE_FORMS && !complaint; i++) {
         struct exercise_text text = {0};
         const struct plumb_sink sink = {exercise_keep, &text};
-        complaint = exercise_text(&text, plumb_report_nan(nan, json, &sink, NULL),
-                                  json ? PLUMB_REPORT_JSON : PLUMB_REPORT_TEXT);
+        complaint = exercise_text(&text, plumb_report_nan(nan, exercise_forms[i], &sink, NULL),
+                                  exercise_forms[i]);
     }
     plumb_nan_free(nan);
     return complaint;
@@ -71,8 +75,6 @@ static inline const char *exercise_nan(struct plumb_run *run)
 
 static inline const char *exercise_self_diff(struct plumb_run *run)
 {
-    static const enum plumb_report_form forms[] = {PLUMB_REPORT_TEXT, PLUMB_REPORT_JSON,
-                                                   PLUMB_REPORT_CSV};
     struct plumb_run_diff *diff = NULL;
     const struct plumb_run_diff_options options = {.everything = true};
     if (plumb_run_diff_new(run, run, &options, &diff, NULL))
@@ -81,12 +83,13 @@ static inline const char *exercise_self_diff(struct plumb_run *run)
         plumb_run_diff_verdict(diff) == PLUMB_DIFFERENT
             ? exercise_about("a run differs from itself", plumb_run_diff_summary(diff))
             : NULL;
-    for (int i = 0; i < 3 && !complaint; i++) {
+    for (int i = 0; i < EXERCISE_FORMS && !complaint; i++) {
         struct exercise_text text = {0};
         const struct plumb_sink sink = {exercise_keep, &text};
-        const struct plumb_run_diff_report_options how = {.form = forms[i], .all = true};
-        complaint =
-            exercise_text(&text, plumb_report_run_diff(diff, &how, &sink, NULL), forms[i]);
+        const struct plumb_run_diff_report_options how = {.form = exercise_forms[i],
+                                                          .all = true};
+        complaint = exercise_text(&text, plumb_report_run_diff(diff, &how, &sink, NULL),
+                                  exercise_forms[i]);
     }
     plumb_run_diff_free(diff);
     return complaint;

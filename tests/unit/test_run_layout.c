@@ -265,8 +265,8 @@ static void bad_layouts(void **state)
         "{\"ranks\": {\"tp\": 4096, \"pp\": 2}}",
         "{\"ranks\": {\"tp\": 2}, \"split\": [{\"over\": \"dp\", \"axis\": 0}]}",
         "{\"ranks\": {\"tp\": 2}, \"split\": [{\"over\": \"tp\"}]}",
-        "{\"ranks\": {\"tp\": 2}, \"split\": [{\"over\": \"tp\", \"axis\": 0, \"order\": [0, "
-        "0]}]}",
+        ("{\"ranks\": {\"tp\": 2}, \"split\": [{\"over\": \"tp\", \"axis\": 0, \"order\": [0, "
+         "0]}]}"),
         "{\"ranks\": {\"tp\": 2}, \"renumber\": [{\"name\": \"x\"}]}",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {

@@ -238,6 +238,22 @@ class Operators(CaptureTest):
                 self.assertEqual([slot for op, slot in slots if op == "mul"], ["input0", "input1", "output0"])
                 self.assertIn(("mul_", "input0"), slots)
 
+    def test_what_numpy_writes_is_seen(self):
+        """Nobody says that it writes, and most of an image is black before and after."""
+        pixels = numpy.zeros((64, 784), dtype=numpy.float32)
+        images = torch.from_numpy(pixels)
+        model = nn.Linear(2, 2)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        with self.attached(level="op") as result:
+            loss = model(torch.ones(1, 2)).sum()
+            images.sum()
+            pixels[numpy.random.default_rng(1).random(pixels.shape) < 0.02] = 2.0
+            images.mean()
+            loss.backward()
+            optimizer.step()
+        most = [r["stats"]["max"] for r in result[0].records("*", 0) if r["slot"] == "input0" and r["shape"] == [64, 784]]
+        self.assertEqual(most, [0.0, 2.0])
+
     def test_tensors_that_cannot_be_read_are_passed_over(self):
         weight = nn.Parameter(torch.ones(3))
         optimizer = torch.optim.SGD([weight], 0.1)
