@@ -6,6 +6,6 @@ folder=$1
 rm -rf "$folder"
 mkdir -p "$folder"
 build/plumb help --man >"$folder/plumb.1"
-sed -n 's/^COMMAND(\(.*\))$/\1/p' src/cli/commands.def | while read -r verb; do
+sed -n 's/^COMMAND(\(.*\))$/\1/p' src/cli/commands.def | tr _ - | while read -r verb; do
     build/plumb help --man "$verb" >"$folder/plumb-$verb.1"
 done
