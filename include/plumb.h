@@ -840,6 +840,7 @@ struct plumb_nan_place {
     const char *stack; /* of the origin, see plumb_record_stack(); NULL: not known */
 };
 
+/* The run must outlive the result. */
 PLUMB_API enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **nan,
                                            struct plumb_error *err);
 PLUMB_API void plumb_nan_free(struct plumb_nan *nan);

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 struct diff_arguments {
     const char *layout_a, *layout_b;
@@ -216,13 +217,18 @@ static int run(int argc, char **argv)
     const bool run_a = plumb_run_is(a), run_b = plumb_run_is(b);
     if (run_a && run_b)
         return compare_runs(a, b, &arguments);
+    const char *other = run_a ? b : a;
+    if (run_a != run_b && access(other, F_OK) != 0) {
+        (void)fprintf(stderr, "plumb diff: %s: there is no such file or directory\n", other);
+        return EXIT_TROUBLE;
+    }
     const int code = compare(a, b, &arguments);
     if (code == EXIT_TROUBLE && run_a != run_b)
         (void)fprintf(
             stderr,
             "plumb diff: %s is a recorded run and %s is not; a run is compared with a "
             "run, a tensor file with a tensor file\n",
-            run_a ? a : b, run_a ? b : a);
+            run_a ? a : b, other);
     return code;
 }
 

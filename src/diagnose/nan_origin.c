@@ -510,6 +510,7 @@ enum plumb_status plumb_nan_find(struct plumb_run *run, struct plumb_nan **out,
     struct plumb_nan *nan = plumb_alloc_array(1, sizeof *nan);
     if (!nan)
         return plumb_fail_memory(err);
+    nan->run = run;
     enum plumb_status status = search_all(run, nan, err);
     if (!status && !find_caller(nan, run))
         status = plumb_fail_memory(err);

@@ -8,6 +8,7 @@
 enum { PLUMB_NAN_CHAIN = 64 };
 
 struct plumb_nan {
+    const struct plumb_run *run;
     struct plumb_arena arena;
     struct plumb_arena *arenas; /* of each rank, which is searched on a thread of its own */
     size_t arena_count;

@@ -69,5 +69,7 @@ void plumb_nan_html(const struct plumb_nan *nan, struct plumb_buffer *to)
                              "Gradients overflowed at %zu step(s) and the loss scale took care "
                              "of it.",
                              nan->recovered);
+    for (size_t i = 0; i < plumb_run_warning_count(nan->run); i++)
+        plumb_html_paragraph(to, "Warning: %s", plumb_run_warning(nan->run, i));
     plumb_html_end(to);
 }

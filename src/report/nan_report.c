@@ -5,6 +5,7 @@
 #include "base/utf8.h"
 #include "report/called_at.h"
 #include "report/finding_json.h"
+#include "report/run_report.h"
 #include "report/show.h"
 
 enum { TEXT_CHAIN = 12 };
@@ -57,6 +58,7 @@ static void write_json(const struct plumb_nan *nan, struct plumb_buffer *to)
     plumb_json_put_uint(json, nan->chain_total);
     plumb_json_put_key(json, "recovered_steps");
     plumb_json_put_uint(json, nan->recovered);
+    plumb_run_warnings_json(json, nan->run);
     plumb_findings_json(json, &nan->finding, nan->found ? 1 : 0);
     plumb_json_close_object(json);
     plumb_buffer_text(to, "\n");
@@ -92,6 +94,7 @@ static void write_text(const struct plumb_nan *nan, struct plumb_buffer *to)
                             nan->recovered, nan->recovered == 1 ? "" : "s");
     if (!nan->found) {
         plumb_buffer_text(to, "every recorded value is finite\n");
+        plumb_run_warnings_text(nan->run, to);
         return;
     }
     plumb_buffer_printf(to, "%s (rank %d)\n\n  origin  ", finding->title, nan->origin.rank);
@@ -109,6 +112,7 @@ static void write_text(const struct plumb_nan *nan, struct plumb_buffer *to)
         plumb_buffer_printf(to, "  and %zu more\n", nan->chain_total - shown);
     plumb_buffer_printf(to, "\nlikely cause: %s\nwhat to do:   %s\nnext test:    %s\n",
                         finding->cause, finding->fix, finding->next_test);
+    plumb_run_warnings_text(nan->run, to);
 }
 
 enum plumb_status plumb_report_nan(const struct plumb_nan *nan, enum plumb_report_form form,
