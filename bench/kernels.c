@@ -18,7 +18,7 @@
 
 enum { BYTES = 128 << 10, RUNS = 60, VARIANTS = 2 };
 
-enum kind { STATS, FINGERPRINT, COMPARE, COMPARE_EQUAL, COMPARE_MIXED, CONVERT };
+enum kind { STATS, FINGERPRINT, BOTH, COMPARE, COMPARE_EQUAL, COMPARE_MIXED, CONVERT };
 
 static const struct {
     const char *name;
@@ -32,6 +32,7 @@ static const struct {
     {"stats f8e4m3", STATS, PLUMB_F8E4M3, PLUMB_F8E4M3},
     {"stats i64", STATS, PLUMB_I64, PLUMB_I64},
     {"fingerprint", FINGERPRINT, PLUMB_F32, PLUMB_F32},
+    {"stats and fingerprint", BOTH, PLUMB_F32, PLUMB_F32},
     {"compare f32", COMPARE, PLUMB_F32, PLUMB_F32},
     {"compare bf16", COMPARE, PLUMB_BF16, PLUMB_BF16},
     {"compare f16", COMPARE, PLUMB_F16, PLUMB_F16},
@@ -74,6 +75,7 @@ static size_t run_once(size_t which, const void *a, const void *b, void *out)
     const enum plumb_dtype dtype = cases[which].dtype, other = cases[which].other;
     const size_t count = BYTES / plumb_dtype_size(dtype);
     struct plumb_stats stats;
+    struct plumb_known known;
     struct plumb_comparison comparison;
     switch (cases[which].kind) {
     case STATS:
@@ -81,6 +83,9 @@ static size_t run_once(size_t which, const void *a, const void *b, void *out)
         return BYTES;
     case FINGERPRINT:
         *(volatile uint64_t *)out = plumb_values_fingerprint(dtype, a, count);
+        return BYTES;
+    case BOTH:
+        plumb_known_of(dtype, a, count, true, &known);
         return BYTES;
     case COMPARE:
     case COMPARE_EQUAL:

@@ -43,24 +43,35 @@ struct plumb_fingerprint_state plumb_fingerprint_begin(uint64_t position)
     return (struct plumb_fingerprint_state){0, power_of(position / PLUMB_FINGERPRINT_BLOCK)};
 }
 
+const struct plumb_multipliers *plumb_fingerprint_multipliers(void)
+{
+    pthread_once(&filled, fill_multipliers);
+    return &multipliers;
+}
+
+void plumb_fingerprint_join(struct plumb_fingerprint_state *state, uint64_t block)
+{
+    state->sum += block * state->factor;
+    state->factor *= power;
+}
+
 void plumb_fingerprint_add(struct plumb_fingerprint_state *state, const void *bytes,
                            size_t size)
 {
     const struct plumb_kernel *kernel = plumb_kernel();
     const unsigned char *from = bytes;
     for (; size >= PLUMB_FINGERPRINT_BLOCK; size -= PLUMB_FINGERPRINT_BLOCK) {
-        state->sum +=
-            kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &multipliers, 0) * state->factor;
-        state->factor *= power;
+        plumb_fingerprint_join(
+            state, kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &multipliers, 0));
         from += PLUMB_FINGERPRINT_BLOCK;
     }
     if (size) {
         const size_t words = size / 4, rest = size % 4;
         unsigned char last[4] = {0};
         memcpy(last, from + 4 * words, rest);
-        state->sum += (kernel->fingerprint(from, words, &multipliers, 0) +
-                       kernel->fingerprint(last, rest ? 1 : 0, &multipliers, words)) *
-                      state->factor;
+        plumb_fingerprint_join(
+            state, kernel->fingerprint(from, words, &multipliers, 0) +
+                       kernel->fingerprint(last, rest ? 1 : 0, &multipliers, words));
     }
 }
 

@@ -16,6 +16,8 @@
 
 #include "plumb.h"
 
+struct plumb_multipliers;
+
 enum { PLUMB_FINGERPRINT_BLOCK = 4096 }; /* bytes */
 
 /* Where H stands, and the power of P that belongs to the next block. */
@@ -28,6 +30,9 @@ struct plumb_fingerprint_state plumb_fingerprint_begin(uint64_t position);
 /* The next bytes: a multiple of PLUMB_FINGERPRINT_BLOCK unless they are the last. */
 void plumb_fingerprint_add(struct plumb_fingerprint_state *state, const void *bytes,
                            size_t size);
+/* The next block of at most PLUMB_FINGERPRINT_BLOCK bytes, whose B was computed with these. */
+const struct plumb_multipliers *plumb_fingerprint_multipliers(void);
+void plumb_fingerprint_join(struct plumb_fingerprint_state *state, uint64_t block);
 /* H of bytes that begin at byte `position`, a multiple of PLUMB_FINGERPRINT_BLOCK, of the whole. The H of
  * parts add up to the H of the whole, before plumb_fingerprint_finish. */
 uint64_t plumb_fingerprint_part(uint64_t position, const void *bytes, size_t size);

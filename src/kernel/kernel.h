@@ -82,6 +82,11 @@ struct plumb_kernel {
      * the last piece. */
     void (*add_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_sum_lanes *lanes);
+    /* The same of f32 without a pivot, and what `fingerprint` gives from the first multiplier on; `n` is at
+     * most PLUMB_FINGERPRINT_WORDS. */
+    uint64_t (*add_sums_printed)(const void *x, size_t n,
+                                 const struct plumb_multipliers *multipliers,
+                                 struct plumb_sum_lanes *lanes);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,

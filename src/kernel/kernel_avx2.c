@@ -47,14 +47,6 @@ PLUMB_AVX2_INLINE void count_four(struct count_registers *r, __m256d x, __m256d 
     r->at = count_if(r->at, _mm256_cmp_pd(m, high, _CMP_GE_OQ));
 }
 
-PLUMB_AVX2_INLINE uint64_t fold_counts(__m256i counts)
-{
-    uint64_t lane[4];
-    __m256i *at = (void *)lane;
-    _mm256_storeu_si256(at, counts);
-    return fold_count4(lane);
-}
-
 PLUMB_AVX2_INLINE __m256i count_floats_if(__m256i counts, __m256 x, __m256 y, int relation)
 {
     const __m256 holds = relation == _CMP_EQ_OQ   ? _mm256_cmp_ps(x, y, _CMP_EQ_OQ)
@@ -170,25 +162,6 @@ static PLUMB_AVX2 void products(enum plumb_dtype direct, const void *a, const vo
         multiply_block(PLUMB_BF16, a, b, n, b_square, dot);
 }
 
-struct print_registers {
-    __m256i even, odd, high;
-};
-
-/* A word times a 64-bit multiplier: the product with its lower half, eight bytes wide, and the
- * low half of that with its upper one, for which 32 bits are enough. Words at even and odd places
- * apart, because a multiplication that gives eight bytes takes every second word. */
-PLUMB_AVX2_INLINE void print_eight(struct print_registers *r, const unsigned char *from,
-                                   const uint32_t *low, const uint32_t *high)
-{
-    const __m256i w = load_bits(from);
-    const __m256i *low_at = (const void *)low, *odd_at = (const void *)(low + 1);
-    const __m256i *high_at = (const void *)high;
-    r->even = _mm256_add_epi64(r->even, _mm256_mul_epu32(w, _mm256_loadu_si256(low_at)));
-    r->odd = _mm256_add_epi64(
-        r->odd, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_loadu_si256(odd_at)));
-    r->high = _mm256_add_epi32(r->high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
-}
-
 /* While these words are at hand, those a block further are on their way. */
 static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n,
                                        const struct plumb_multipliers *multipliers,
@@ -196,19 +169,16 @@ static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n,
 {
     const unsigned char *from = words;
     const uint32_t *low = multipliers->low + first, *high = multipliers->high + first;
-    const __m256i nothing = _mm256_setzero_si256();
-    struct print_registers r = {nothing, nothing, nothing};
+    struct print_registers r = clear_prints();
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        print_eight(&r, from + 4 * i, low + i, high + i);
-        print_eight(&r, from + 4 * i + 32, low + i + 8, high + i + 8);
+        print_eight(&r, load_bits(from + 4 * i), low + i, high + i);
+        print_eight(&r, load_bits(from + 4 * i + 32), low + i + 8, high + i + 8);
     }
     for (; i + 8 <= n; i += 8)
-        print_eight(&r, from + 4 * i, low + i, high + i);
-    /* The two halves of each 64 bits of `high` are sums of their own; only 32 bits of the total count. */
-    const uint64_t highs = fold_counts(_mm256_add_epi64(r.high, _mm256_srli_epi64(r.high, 32)));
-    return fold_counts(_mm256_add_epi64(r.even, r.odd)) + (highs << 32) +
+        print_eight(&r, load_bits(from + 4 * i), low + i, high + i);
+    return fold_prints(&r) +
            plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers, first + i);
 }
 
@@ -218,6 +188,7 @@ static const struct plumb_kernel avx2_kernel = {
     .f32_from_f16 = f32_from_f16,
     .sums = plumb_avx2_sums,
     .add_sums = plumb_avx2_add_sums,
+    .add_sums_printed = plumb_avx2_add_sums_printed,
     .finite_sums = plumb_avx2_finite_sums,
     .counts = counts,
     .pair = plumb_avx2_pair,

@@ -9,6 +9,7 @@
 #define PLUMB_KERNEL_KERNEL_AVX2_H
 
 #include "kernel.h"
+#include "kernel_lanes.h"
 
 #if defined(__x86_64__)
 
@@ -88,10 +89,54 @@ PLUMB_AVX2_INLINE __m256i count_if(__m256i counts, __m256d held)
     return _mm256_sub_epi64(counts, _mm256_castpd_si256(held));
 }
 
+PLUMB_AVX2_INLINE uint64_t fold_counts(__m256i counts)
+{
+    uint64_t lane[4];
+    __m256i *at = (void *)lane;
+    _mm256_storeu_si256(at, counts);
+    return fold_count4(lane);
+}
+
+/* What a fingerprint's words add up to, times the lower halves of their multipliers at even and at odd
+ * places, and times the upper halves. */
+struct print_registers {
+    __m256i even, odd, high;
+};
+
+PLUMB_AVX2_INLINE struct print_registers clear_prints(void)
+{
+    const __m256i nothing = _mm256_setzero_si256();
+    return (struct print_registers){nothing, nothing, nothing};
+}
+
+/* A word times a 64-bit multiplier: the product with its lower half, eight bytes wide, and the
+ * low half of that with its upper one, for which 32 bits are enough. Words at even and odd places
+ * apart, because a multiplication that gives eight bytes takes every second word. */
+PLUMB_AVX2_INLINE void print_eight(struct print_registers *r, __m256i w, const uint32_t *low,
+                                   const uint32_t *high)
+{
+    const __m256i *low_at = (const void *)low, *odd_at = (const void *)(low + 1);
+    const __m256i *high_at = (const void *)high;
+    r->even = _mm256_add_epi64(r->even, _mm256_mul_epu32(w, _mm256_loadu_si256(low_at)));
+    r->odd = _mm256_add_epi64(
+        r->odd, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_loadu_si256(odd_at)));
+    r->high = _mm256_add_epi32(r->high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
+}
+
+/* The two halves of each 64 bits of `high` are sums of their own; only 32 bits of the total count. */
+PLUMB_AVX2_INLINE uint64_t fold_prints(const struct print_registers *r)
+{
+    const __m256i highs = _mm256_add_epi64(r->high, _mm256_srli_epi64(r->high, 32));
+    return fold_counts(_mm256_add_epi64(r->even, r->odd)) + (fold_counts(highs) << 32);
+}
+
 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_block_sums *sums);
 void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                          struct plumb_sum_lanes *lanes);
+uint64_t plumb_avx2_add_sums_printed(const void *x, size_t n,
+                                     const struct plumb_multipliers *multipliers,
+                                     struct plumb_sum_lanes *lanes);
 void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                             struct plumb_block_sums *sums, struct plumb_block_special *special);
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,

@@ -9,6 +9,8 @@
 #include "kernel_lanes.h"
 #include "widen.h"
 
+#include <string.h>
+
 struct sum_registers {
     __m256d sum[2], square[2], absolute[2];
 };
@@ -23,9 +25,9 @@ struct extreme_registers {
 /* `x` may have been taken out, and is 0 then; `d` too. */
 PLUMB_AVX2_INLINE void add_half(struct sum_registers *r, int half, __m256d x, __m256d d)
 {
-    r->sum[half] = add_by_fma(r->sum[half], d);
+    r->sum[half] = _mm256_add_pd(r->sum[half], d);
     r->square[half] = _mm256_fmadd_pd(d, d, r->square[half]);
-    r->absolute[half] = add_by_fma(r->absolute[half], magnitude(x));
+    r->absolute[half] = _mm256_add_pd(r->absolute[half], magnitude(x));
 }
 
 PLUMB_AVX2_INLINE void load_sums(struct sum_registers *r, const struct plumb_sum_lanes *lanes)
@@ -80,6 +82,19 @@ PLUMB_AVX2_INLINE __m256i smaller_magnitude(__m256i least, __m256 v)
 }
 
 /* Without a pivot, which is the usual case, there is nothing to subtract. */
+PLUMB_AVX2_INLINE void add_eight(struct sum_registers *r, struct extreme_registers *e,
+                                 enum plumb_dtype direct, const unsigned char *x, bool pivots,
+                                 __m256d pivot)
+{
+    const __m256 v = load_floats(direct, x);
+    const struct eight wide = load_eight(direct, x);
+    add_half(r, 0, wide.low, pivots ? _mm256_sub_pd(wide.low, pivot) : wide.low);
+    add_half(r, 1, wide.high, pivots ? _mm256_sub_pd(wide.high, pivot) : wide.high);
+    e->min = _mm256_min_ps(v, e->min);
+    e->max = _mm256_max_ps(v, e->max);
+    e->least = smaller_magnitude(e->least, v);
+}
+
 PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
                                     bool pivots, double pivot_value,
                                     struct plumb_sum_lanes *lanes)
@@ -90,13 +105,7 @@ PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char
     size_t i = 0;
     load_sums(&r, lanes);
     for (; i + 8 <= n; i += 8) {
-        const __m256 v = load_floats(direct, x + i * direct_size(direct));
-        const struct eight wide = load_eight(direct, x + i * direct_size(direct));
-        add_half(&r, 0, wide.low, pivots ? _mm256_sub_pd(wide.low, pivot) : wide.low);
-        add_half(&r, 1, wide.high, pivots ? _mm256_sub_pd(wide.high, pivot) : wide.high);
-        e.min = _mm256_min_ps(v, e.min);
-        e.max = _mm256_max_ps(v, e.max);
-        e.least = smaller_magnitude(e.least, v);
+        add_eight(&r, &e, direct, x + i * direct_size(direct), pivots, pivot);
     }
     store_sums(&r, lanes);
     store_extremes(e, lanes);
@@ -169,6 +178,35 @@ PLUMB_AVX2 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n
     sum_lanes_clear(&lanes);
     plumb_avx2_add_sums(direct, x, n, pivot, &lanes);
     sum_lanes_fold(&lanes, result);
+}
+
+/* Each element is loaded once for both: half again as fast as one after the other where the values do not
+ * lie in the cache. While these are at hand, those a block further are on their way. */
+PLUMB_AVX2 uint64_t plumb_avx2_add_sums_printed(const void *x, size_t n,
+                                                const struct plumb_multipliers *multipliers,
+                                                struct plumb_sum_lanes *lanes)
+{
+    const unsigned char *from = x;
+    const uint32_t *low = multipliers->low, *high = multipliers->high;
+    struct sum_registers r;
+    struct extreme_registers e = load_extremes(lanes);
+    struct print_registers print = clear_prints();
+    size_t i = 0;
+    load_sums(&r, lanes);
+    for (; i + 8 <= n; i += 8) {
+        _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
+        add_eight(&r, &e, PLUMB_F32, from + 4 * i, false, _mm256_setzero_pd());
+        print_eight(&print, load_bits(from + 4 * i), low + i, high + i);
+    }
+    store_sums(&r, lanes);
+    store_extremes(e, lanes);
+    for (size_t rest = i; rest < n; rest++) {
+        float value;
+        memcpy(&value, from + 4 * rest, sizeof value);
+        sum_lane_add(lanes, rest % SUM_LANES, (double)value, 0);
+    }
+    return fold_prints(&print) +
+           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers, i);
 }
 
 /* ---- where not all is finite ------------------------------------------------------------ */

@@ -125,6 +125,14 @@ static uint64_t fingerprint(const void *words, size_t n,
     return sum;
 }
 
+static uint64_t add_sums_printed(const void *x, size_t n,
+                                 const struct plumb_multipliers *multipliers,
+                                 struct plumb_sum_lanes *lanes)
+{
+    add_sums(PLUMB_F32, x, n, 0, lanes);
+    return fingerprint(x, n, multipliers, 0);
+}
+
 static size_t unequal(size_t size, const void *a, const void *b, size_t n, size_t most,
                       uint16_t *index)
 {
@@ -156,6 +164,7 @@ static const struct plumb_kernel scalar_kernel = {
     .f32_from_f16 = f32_from_f16,
     .sums = sums,
     .add_sums = add_sums,
+    .add_sums_printed = add_sums_printed,
     .finite_sums = finite_sums,
     .counts = counts,
     .pair = pair,

@@ -43,6 +43,7 @@ static void sum_block(enum plumb_dtype direct, const unsigned char *values, size
 {
     const struct plumb_kernel *kernel = plumb_kernel();
     const size_t size = plumb_dtype_size(direct), piece = PLUMB_FINGERPRINT_BLOCK / size;
+    const struct plumb_multipliers *multipliers = plumb_fingerprint_multipliers();
     struct plumb_sum_lanes lanes;
     if (!print) {
         kernel->sums(direct, values, n, pivot, sums);
@@ -51,8 +52,14 @@ static void sum_block(enum plumb_dtype direct, const unsigned char *values, size
     sum_lanes_clear(&lanes);
     for (size_t at = 0; at < n; at += piece) {
         const size_t more = n - at < piece ? n - at : piece;
-        kernel->add_sums(direct, values + at * size, more, pivot, &lanes);
-        plumb_fingerprint_add(print, values + at * size, more * size);
+        const unsigned char *from = values + at * size;
+        if (direct == PLUMB_F32 && pivot == 0) { /* what training is made of: both at once */
+            plumb_fingerprint_join(print,
+                                   kernel->add_sums_printed(from, more, multipliers, &lanes));
+            continue;
+        }
+        kernel->add_sums(direct, from, more, pivot, &lanes);
+        plumb_fingerprint_add(print, from, more * size);
     }
     sum_lanes_fold(&lanes, sums);
 }

@@ -224,6 +224,14 @@ static void test_blocks(void **unused)
     }
 }
 
+static void fill_multipliers(struct plumb_multipliers *multipliers)
+{
+    for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++) {
+        multipliers->low[i] = (uint32_t)next_random() | 1;
+        multipliers->high[i] = (uint32_t)(next_random() >> 32);
+    }
+}
+
 static void test_fingerprint_blocks(void **unused)
 {
     (void)unused;
@@ -231,16 +239,40 @@ static void test_fingerprint_blocks(void **unused)
         skip();
     unsigned char *end = guarded();
     struct plumb_multipliers multipliers;
-    for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++) {
-        multipliers.low[i] = (uint32_t)next_random() | 1;
-        multipliers.high[i] = (uint32_t)(next_random() >> 32);
-    }
+    fill_multipliers(&multipliers);
     for (size_t n = 0; n <= PLUMB_FINGERPRINT_WORDS; n++) {
         unsigned char *words = end - 4 * n - n % 3;
         fill(PLUMB_U32, words, NULL, n, ANY_BITS);
         const size_t first = next_random() % (PLUMB_FINGERPRINT_WORDS - n + 1);
         assert_true(plumb_kernel_scalar()->fingerprint(words, n, &multipliers, first) ==
                     plumb_kernel_avx2()->fingerprint(words, n, &multipliers, first));
+    }
+}
+
+/* Both at once are what they are one after the other, from the vector kernel as from the reference. */
+static void test_printed_sums(void **unused)
+{
+    (void)unused;
+    if (!plumb_kernel_avx2())
+        skip();
+    unsigned char *end = guarded();
+    struct plumb_multipliers multipliers;
+    fill_multipliers(&multipliers);
+    for (size_t n = 0; n <= PLUMB_FINGERPRINT_WORDS; n++) {
+        unsigned char *values = end - 4 * n - n % 3;
+        struct plumb_sum_lanes lanes[3];
+        memset(lanes, 0, sizeof lanes);
+        for (int i = 0; i < 3; i++)
+            sum_lanes_clear(&lanes[i]);
+        fill(PLUMB_F32, values, NULL, n, n % 2 ? ORDINARY : SPARSE);
+        plumb_kernel_scalar()->add_sums(PLUMB_F32, values, n, 0, &lanes[0]);
+        const uint64_t print = plumb_kernel_scalar()->fingerprint(values, n, &multipliers, 0);
+        assert_true(plumb_kernel_scalar()->add_sums_printed(values, n, &multipliers,
+                                                            &lanes[1]) == print);
+        assert_true(plumb_kernel_avx2()->add_sums_printed(values, n, &multipliers, &lanes[2]) ==
+                    print);
+        assert_memory_equal(&lanes[0], &lanes[1], sizeof lanes[0]);
+        assert_memory_equal(&lanes[0], &lanes[2], sizeof lanes[0]);
     }
 }
 
@@ -313,6 +345,7 @@ int main(void)
         cmocka_unit_test(test_library), /* first: its children choose their own kernels */
         cmocka_unit_test(test_blocks),
         cmocka_unit_test(test_fingerprint_blocks),
+        cmocka_unit_test(test_printed_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
