@@ -55,7 +55,7 @@ check "$(figure open <<<"$opened") < 200" "a run of $(figure records <<<"$opened
 check "$(figure peak <<<"$opened") < 50" "with a peak of $(figure peak <<<"$opened") MiB (below 50)"
 rm -rf "$place/long"
 
-# Medians of pairs of runs, interleaved: processor time, the writer's thread included, is what counts;
+# Medians of pairs of trainings that take turns every fortieth of a second: processor time, the writer's thread included, is what counts;
 # wall time and how far the pairs lie apart are shown beside it.
 costs=$("$bench" lab "$place/lab")
 of() { figure "$1" <<<"$costs"; }

@@ -19,9 +19,12 @@ double lab_gradient_norm(const struct lab_net *net)
 
 void lab_gradient_multiply(struct lab_net *net, double factor)
 {
-    for (int i = 0; i < net->parameter_count; i++)
-        for (size_t j = 0; j < net->parameters[i]->tensor.count; j++)
-            net->parameters[i]->tensor.grad[j] *= (real)factor;
+    for (int i = 0; i < net->parameter_count; i++) {
+        struct lab_tensor *tensor = &net->parameters[i]->tensor;
+        for (size_t j = 0; j < tensor->count; j++)
+            tensor->grad[j] *= (real)factor;
+        tensor->recorded_grad.known.known = false;
+    }
 }
 
 bool lab_gradient_finite(const struct lab_net *net)

@@ -232,9 +232,11 @@ void lab_net_backward(struct lab_net *net, const struct lab_pass *pass, real los
 
 void lab_net_clear_gradients(struct lab_net *net)
 {
-    for (int i = 0; i < net->parameter_count; i++)
-        memset(net->parameters[i]->tensor.grad, 0,
-               net->parameters[i]->tensor.count * sizeof(real));
+    for (int i = 0; i < net->parameter_count; i++) {
+        struct lab_tensor *tensor = &net->parameters[i]->tensor;
+        memset(tensor->grad, 0, tensor->count * sizeof(real));
+        tensor->recorded_grad.known.known = false;
+    }
 }
 
 int lab_net_correct(const struct lab_net *net, const struct lab_batch *batch)

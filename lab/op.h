@@ -18,8 +18,8 @@
 
 enum { LAB_NAME = 64, LAB_DIMENSIONS = 4, LAB_INPUTS = 2, LAB_PARAMETERS = 2 };
 
-/* What the recorder found out about values when an operator had written them: the operators that
- * read them need not be asked again. See recording.c. */
+/* What the recorder found out about values when they had been written: whoever reads them need not
+ * ask again. Who writes them later clears `known.known`. See recording.c. */
 struct lab_recorded {
     struct plumb_known known;
     enum plumb_dtype dtype; /* as what they were recorded */
@@ -39,8 +39,9 @@ struct lab_parameter {
     struct lab_tensor tensor; /* value: what the operators compute with */
     real *master;             /* what the optimizer updates; the same memory when not rounded */
     int layer;
-    bool decays;    /* weight decay applies: not for biases and norms */
-    bool trainable; /* false: its gradient is not computed */
+    bool decays;                      /* weight decay applies: not for biases and norms */
+    bool trainable;                   /* false: its gradient is not computed */
+    struct plumb_place *update_place; /* the recorder's; NULL: not looked up */
 };
 
 /* What a pass over the network works on. */

@@ -277,46 +277,43 @@ static const char *const output_slots[LAB_INPUTS] = {"output0", "output1"};
 static const char *const param_slots[LAB_PARAMETERS] = {"param:weight", "param:bias"};
 static const char *const grad_slots[LAB_PARAMETERS] = {"grad:weight", "grad:bias"};
 
-/* Most often what the last update left, which the recorder finds out by itself. */
+/* Most often what the last update left. */
 static void record_parameter(struct lab_recording *recording, const struct lab_node *node,
-                             const char *slot, const struct lab_tensor *tensor)
+                             const char *slot, struct lab_tensor *tensor)
 {
-    static const struct lab_recorded unknown;
-    if (dtype_of(node, tensor) == LAB_REAL_DTYPE)
-        plumb_record_tensor(recording->recorder, slot, LAB_REAL_DTYPE, tensor->rank,
-                            tensor->shape, tensor->value);
-    else
-        record_read(recording, node, slot, tensor, tensor->value, &unknown);
+    struct lab_recorded *recorded = &tensor->recorded_value;
+    enum plumb_dtype dtype = dtype_of(node, tensor);
+    recorded->known.known = recorded->known.known && recorded->dtype == dtype;
+    recorded->dtype = dtype;
+    record_values(recording, slot, dtype, tensor, tensor->value, &recorded->known);
 }
 
-static void record_forward(struct lab_recording *recording, const struct lab_node *node)
+static void record_forward(struct lab_recording *recording, struct lab_node *node)
 {
     for (int i = 0; i < LAB_INPUTS && node->in[i]; i++)
         record_read(recording, node, input_slots[i], node->in[i], node->in[i]->value,
                     &node->in[i]->recorded_value);
-    for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
-        const struct lab_tensor *tensor = &node->parameter[i]->tensor;
-        record_parameter(recording, node, param_slots[i], tensor);
-    }
+    for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++)
+        record_parameter(recording, node, param_slots[i], &node->parameter[i]->tensor);
     record_written(recording, node, "output0", node->out, node->out->value,
                    &node->out->recorded_value);
 }
 
-static void record_backward(struct lab_recording *recording, const struct lab_node *node)
+static void record_backward(struct lab_recording *recording, struct lab_node *node)
 {
-    static const struct lab_recorded unknown;
     record_read(recording, node, "input0", node->out, node->out->grad,
                 &node->out->recorded_grad);
     for (int i = 0; i < LAB_INPUTS && node->in[i]; i++)
         record_written(recording, node, output_slots[i], node->in[i], node->in[i]->grad,
                        &node->in[i]->recorded_grad);
     for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
-        const struct lab_tensor *tensor = &node->parameter[i]->tensor;
-        record_read(recording, node, grad_slots[i], tensor, tensor->grad, &unknown);
+        struct lab_tensor *tensor = &node->parameter[i]->tensor;
+        record_written(recording, node, grad_slots[i], tensor, tensor->grad,
+                       &tensor->recorded_grad);
     }
 }
 
-void lab_recording_leave(struct lab_recording *recording, const struct lab_node *node,
+void lab_recording_leave(struct lab_recording *recording, struct lab_node *node,
                          enum lab_phase phase)
 {
     if (!recording)
@@ -354,29 +351,44 @@ void lab_recording_reduce(struct lab_recording *recording, int message, const re
     plumb_record_collective(recording->recorder, &collective);
 }
 
-void lab_recording_update(struct lab_recording *recording, const struct lab_net *net,
+static void record_update(struct lab_recording *recording, struct lab_parameter *parameter,
+                          real *const moments[2])
+{
+    struct lab_tensor *tensor = &parameter->tensor;
+    struct lab_recorded *kept = &tensor->recorded_value;
+    struct plumb_known grad = tensor->recorded_grad.known, unknown[2] = {{.known = false}};
+    grad.known = grad.known && tensor->recorded_grad.dtype == LAB_REAL_DTYPE;
+    if (!parameter->update_place)
+        parameter->update_place = plumb_record_place(recording->recorder, PLUMB_PHASE_OPTIMIZER,
+                                                     tensor->name, "update");
+    *kept = (struct lab_recorded){.dtype = LAB_REAL_DTYPE}; /* the update has just written it */
+    struct {
+        const char *slot;
+        const real *values;
+        struct plumb_known *known;
+    } const slots[] = {{"grad", tensor->grad, &grad},
+                       {"param", parameter->master, &kept->known},
+                       {"moment1", moments[0], &unknown[0]},
+                       {"moment2", moments[1], &unknown[1]}};
+    plumb_record_enter_place(recording->recorder, parameter->update_place, PLUMB_CALL_COUNTED);
+    for (size_t i = 0; i < sizeof slots / sizeof slots[0]; i++)
+        plumb_record_known(recording->recorder, slots[i].slot, LAB_REAL_DTYPE, tensor->rank,
+                           tensor->shape, slots[i].values, slots[i].known);
+    plumb_record_leave(recording->recorder);
+    if (parameter->master != tensor->value)
+        kept->known.known = false;
+}
+
+void lab_recording_update(struct lab_recording *recording, struct lab_net *net,
                           const struct lab_optimizer *optimizer)
 {
-    if (!recording || !plumb_record_wants_tensors(recording->recorder))
+    if (!recording)
         return;
+    bool wanted = plumb_record_wants_tensors(recording->recorder);
     for (int i = 0; i < net->parameter_count; i++) {
-        const struct lab_parameter *parameter = net->parameters[i];
-        const struct lab_tensor *tensor = &parameter->tensor;
-        plumb_record_enter(recording->recorder, PLUMB_PHASE_OPTIMIZER, tensor->name, "update",
-                           PLUMB_CALL_COUNTED);
-        struct {
-            const char *slot;
-            const real *values;
-        } const slots[] = {{"param", parameter->master},
-                           {"moment1", optimizer->moments[i][0]},
-                           {"moment2", optimizer->moments[i][1]}};
-        plumb_record_tensor(recording->recorder, "grad", LAB_REAL_DTYPE, tensor->rank,
-                            tensor->shape, tensor->grad);
-        for (size_t k = 0; k < sizeof slots / sizeof slots[0]; k++) {
-            struct plumb_known known = {.known = false}; /* the update has just written them */
-            plumb_record_known(recording->recorder, slots[k].slot, LAB_REAL_DTYPE, tensor->rank,
-                               tensor->shape, slots[k].values, &known);
-        }
-        plumb_record_leave(recording->recorder);
+        if (wanted)
+            record_update(recording, net->parameters[i], optimizer->moments[i]);
+        else
+            net->parameters[i]->tensor.recorded_value.known.known = false;
     }
 }

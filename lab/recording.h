@@ -35,12 +35,12 @@ void lab_recording_batch(struct lab_recording *recording, const struct lab_net_k
                          const struct lab_batch *batch);
 void lab_recording_enter(struct lab_recording *recording, struct lab_node *node,
                          enum lab_phase phase);
-void lab_recording_leave(struct lab_recording *recording, const struct lab_node *node,
+void lab_recording_leave(struct lab_recording *recording, struct lab_node *node,
                          enum lab_phase phase);
 /* One message of the all-reduce, which began at `begin` and ends now; what went in and came out. */
 void lab_recording_reduce(struct lab_recording *recording, int message, const real *before,
                           const real *after, size_t count, int64_t begin);
-void lab_recording_update(struct lab_recording *recording, const struct lab_net *net,
+void lab_recording_update(struct lab_recording *recording, struct lab_net *net,
                           const struct lab_optimizer *optimizer);
 int64_t lab_recording_now(void);
 

@@ -57,8 +57,10 @@ static void unpack(struct lab_net *net, const struct lab_settings *settings, int
 {
     for (int i = first; i < end; i++) {
         struct lab_parameter *parameter = net->parameters[i];
-        if (!lab_site_hits(settings->parallel.unreduced, parameter->layer))
+        if (!lab_site_hits(settings->parallel.unreduced, parameter->layer)) {
             memcpy(parameter->tensor.grad, message, parameter->tensor.count * sizeof(real));
+            parameter->tensor.recorded_grad.known.known = false;
+        }
         message += parameter->tensor.count;
     }
 }

@@ -84,6 +84,7 @@ static void exchange_stale(struct trainer *trainer)
             tensor->value[j] = trainer->stale[i][j];
             trainer->stale[i][j] = held;
         }
+        tensor->recorded_value.known.known = false;
     }
 }
 

@@ -15,6 +15,7 @@
 enum {
     PLUMB_BLOCK = 4096,             /* elements: of two types of 16 or 32 bits they fit in L1 */
     PLUMB_FINGERPRINT_WORDS = 1024, /* 32-bit words of a fingerprint block */
+    PLUMB_BLOCK_PRINTS = PLUMB_BLOCK / PLUMB_FINGERPRINT_WORDS, /* of a block of f32 */
     PLUMB_ULP_LIMITS = PLUMB_ULP_BUCKETS - 1,
 };
 
@@ -82,11 +83,10 @@ struct plumb_kernel {
      * the last piece. */
     void (*add_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_sum_lanes *lanes);
-    /* The same of f32 without a pivot, and what `fingerprint` gives from the first multiplier on; `n` is at
-     * most PLUMB_FINGERPRINT_WORDS. */
-    uint64_t (*add_sums_printed)(const void *x, size_t n,
-                                 const struct plumb_multipliers *multipliers,
-                                 struct plumb_sum_lanes *lanes);
+    /* The sums of f32 without a pivot, and what `fingerprint` gives for each of its pieces of
+     * PLUMB_FINGERPRINT_WORDS, from the first multiplier on. */
+    void (*sums_printed)(const void *x, size_t n, const struct plumb_multipliers *multipliers,
+                         struct plumb_block_sums *sums, uint64_t *prints);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,

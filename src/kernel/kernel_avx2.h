@@ -134,9 +134,9 @@ void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pi
                      struct plumb_block_sums *sums);
 void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                          struct plumb_sum_lanes *lanes);
-uint64_t plumb_avx2_add_sums_printed(const void *x, size_t n,
-                                     const struct plumb_multipliers *multipliers,
-                                     struct plumb_sum_lanes *lanes);
+void plumb_avx2_sums_printed(const void *x, size_t n,
+                             const struct plumb_multipliers *multipliers,
+                             struct plumb_block_sums *sums, uint64_t *prints);
 void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                             struct plumb_block_sums *sums, struct plumb_block_special *special);
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,

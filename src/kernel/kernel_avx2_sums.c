@@ -9,8 +9,6 @@
 #include "kernel_lanes.h"
 #include "widen.h"
 
-#include <string.h>
-
 struct sum_registers {
     __m256d sum[2], square[2], absolute[2];
 };
@@ -182,31 +180,49 @@ PLUMB_AVX2 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n
 
 /* Each element is loaded once for both: half again as fast as one after the other where the values do not
  * lie in the cache. While these are at hand, those a block further are on their way. */
-PLUMB_AVX2 uint64_t plumb_avx2_add_sums_printed(const void *x, size_t n,
-                                                const struct plumb_multipliers *multipliers,
-                                                struct plumb_sum_lanes *lanes)
+PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
+                                        const struct plumb_multipliers *multipliers,
+                                        struct sum_registers *r, struct extreme_registers *e)
 {
-    const unsigned char *from = x;
     const uint32_t *low = multipliers->low, *high = multipliers->high;
-    struct sum_registers r;
-    struct extreme_registers e = load_extremes(lanes);
     struct print_registers print = clear_prints();
-    size_t i = 0;
-    load_sums(&r, lanes);
-    for (; i + 8 <= n; i += 8) {
+    for (size_t i = 0; i < n; i += 8) {
         _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        add_eight(&r, &e, PLUMB_F32, from + 4 * i, false, _mm256_setzero_pd());
+        add_eight(r, e, PLUMB_F32, from + 4 * i, false, _mm256_setzero_pd());
         print_eight(&print, load_bits(from + 4 * i), low + i, high + i);
     }
-    store_sums(&r, lanes);
-    store_extremes(e, lanes);
-    for (size_t rest = i; rest < n; rest++) {
-        float value;
-        memcpy(&value, from + 4 * rest, sizeof value);
-        sum_lane_add(lanes, rest % SUM_LANES, (double)value, 0);
+    return fold_prints(&print);
+}
+
+PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n,
+                                        const struct plumb_multipliers *multipliers,
+                                        struct plumb_block_sums *result, uint64_t *prints)
+{
+    const unsigned char *from = x;
+    struct plumb_sum_lanes lanes;
+    struct sum_registers r;
+    sum_lanes_clear(&lanes);
+    load_sums(&r, &lanes);
+    struct extreme_registers e = load_extremes(&lanes);
+    size_t at = 0;
+    for (size_t words; at + 8 <= n; at += words) {
+        words = n - at < PLUMB_FINGERPRINT_WORDS ? (n - at) / 8 * 8 : PLUMB_FINGERPRINT_WORDS;
+        prints[at / PLUMB_FINGERPRINT_WORDS] =
+            print_floats(from + 4 * at, words, multipliers, &r, &e);
     }
-    return fold_prints(&print) +
-           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers, i);
+    store_sums(&r, &lanes);
+    store_extremes(e, &lanes);
+    const size_t first = at % PLUMB_FINGERPRINT_WORDS;
+    if (at < n) {
+        uint64_t *last = &prints[at / PLUMB_FINGERPRINT_WORDS];
+        *last = (first ? *last : 0) +
+                plumb_kernel_scalar()->fingerprint(from + 4 * at, n - at, multipliers, first);
+    }
+    double rest[8];
+    plumb_widen(PLUMB_F32, from + 4 * at, n - at, rest);
+    for (size_t i = at; i < n; i++)
+        sum_lane_add(&lanes, i % SUM_LANES, rest[i - at], 0);
+    sum_lanes_fold(&lanes, result);
 }
 
 /* ---- where not all is finite ------------------------------------------------------------ */

@@ -136,6 +136,18 @@ static inline double fold_sum8(const double *lane)
            ((lane[1] + lane[5]) + (lane[3] + lane[7]));
 }
 
+static inline double fold_min8(const double *lane)
+{
+    return lane_min(lane_min(lane_min(lane[0], lane[4]), lane_min(lane[2], lane[6])),
+                    lane_min(lane_min(lane[1], lane[5]), lane_min(lane[3], lane[7])));
+}
+
+static inline double fold_max8(const double *lane)
+{
+    return lane_max(lane_max(lane_max(lane[0], lane[4]), lane_max(lane[2], lane[6])),
+                    lane_max(lane_max(lane[1], lane[5]), lane_max(lane[3], lane[7])));
+}
+
 static inline double fold_sum4(const double *lane)
 {
     return (lane[0] + lane[2]) + (lane[1] + lane[3]);
@@ -158,13 +170,9 @@ static inline void sum_lanes_fold(const struct plumb_sum_lanes *lanes,
     sums->sum = fold_sum8(lanes->sum);
     sums->square = fold_sum8(lanes->square);
     sums->absolute = fold_sum8(lanes->absolute);
-    sums->min = sums->min_absolute = (double)INFINITY;
-    sums->max = -(double)INFINITY;
-    for (int i = 0; i < SUM_LANES; i++) {
-        sums->min = lane_min(lanes->min[i], sums->min);
-        sums->max = lane_max(lanes->max[i], sums->max);
-        sums->min_absolute = lane_min(lanes->min_absolute[i], sums->min_absolute);
-    }
+    sums->min = fold_min8(lanes->min);
+    sums->max = fold_max8(lanes->max);
+    sums->min_absolute = fold_min8(lanes->min_absolute);
     sums->min += 0.0;
     sums->max += 0.0;
 }

@@ -125,12 +125,15 @@ static uint64_t fingerprint(const void *words, size_t n,
     return sum;
 }
 
-static uint64_t add_sums_printed(const void *x, size_t n,
-                                 const struct plumb_multipliers *multipliers,
-                                 struct plumb_sum_lanes *lanes)
+static void sums_printed(const void *x, size_t n, const struct plumb_multipliers *multipliers,
+                         struct plumb_block_sums *result, uint64_t *prints)
 {
-    add_sums(PLUMB_F32, x, n, 0, lanes);
-    return fingerprint(x, n, multipliers, 0);
+    const unsigned char *from = x;
+    sums(PLUMB_F32, x, n, 0, result);
+    for (size_t at = 0, words; at < n; at += words) {
+        words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
+        *prints++ = fingerprint(from + 4 * at, words, multipliers, 0);
+    }
 }
 
 static size_t unequal(size_t size, const void *a, const void *b, size_t n, size_t most,
@@ -164,7 +167,7 @@ static const struct plumb_kernel scalar_kernel = {
     .f32_from_f16 = f32_from_f16,
     .sums = sums,
     .add_sums = add_sums,
-    .add_sums_printed = add_sums_printed,
+    .sums_printed = sums_printed,
     .finite_sums = finite_sums,
     .counts = counts,
     .pair = pair,

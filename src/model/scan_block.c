@@ -36,6 +36,16 @@ double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
     return isfinite(mean) && mean * mean > near_zero * squares / 8 ? mean : 0;
 }
 
+/* What training is made of: both at once. */
+static void sum_and_print(const unsigned char *values, size_t n, struct plumb_block_sums *sums,
+                          struct plumb_fingerprint_state *print)
+{
+    uint64_t prints[PLUMB_BLOCK_PRINTS];
+    plumb_kernel()->sums_printed(values, n, plumb_fingerprint_multipliers(), sums, prints);
+    for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS)
+        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
+}
+
 /* The sums of a block and, piece by piece while it is near, its fingerprint. */
 static void sum_block(enum plumb_dtype direct, const unsigned char *values, size_t n,
                       double pivot, struct plumb_block_sums *sums,
@@ -43,23 +53,20 @@ static void sum_block(enum plumb_dtype direct, const unsigned char *values, size
 {
     const struct plumb_kernel *kernel = plumb_kernel();
     const size_t size = plumb_dtype_size(direct), piece = PLUMB_FINGERPRINT_BLOCK / size;
-    const struct plumb_multipliers *multipliers = plumb_fingerprint_multipliers();
     struct plumb_sum_lanes lanes;
     if (!print) {
         kernel->sums(direct, values, n, pivot, sums);
         return;
     }
+    if (direct == PLUMB_F32 && pivot == 0) {
+        sum_and_print(values, n, sums, print);
+        return;
+    }
     sum_lanes_clear(&lanes);
     for (size_t at = 0; at < n; at += piece) {
         const size_t more = n - at < piece ? n - at : piece;
-        const unsigned char *from = values + at * size;
-        if (direct == PLUMB_F32 && pivot == 0) { /* what training is made of: both at once */
-            plumb_fingerprint_join(print,
-                                   kernel->add_sums_printed(from, more, multipliers, &lanes));
-            continue;
-        }
-        kernel->add_sums(direct, from, more, pivot, &lanes);
-        plumb_fingerprint_add(print, from, more * size);
+        kernel->add_sums(direct, values + at * size, more, pivot, &lanes);
+        plumb_fingerprint_add(print, values + at * size, more * size);
     }
     sum_lanes_fold(&lanes, sums);
 }

@@ -258,21 +258,22 @@ static void test_printed_sums(void **unused)
     unsigned char *end = guarded();
     struct plumb_multipliers multipliers;
     fill_multipliers(&multipliers);
-    for (size_t n = 0; n <= PLUMB_FINGERPRINT_WORDS; n++) {
+    for (size_t n = 0; n <= PLUMB_BLOCK; n += n < 1100 ? 1 : 1 + next_random() % 40) {
         unsigned char *values = end - 4 * n - n % 3;
-        struct plumb_sum_lanes lanes[3];
-        memset(lanes, 0, sizeof lanes);
-        for (int i = 0; i < 3; i++)
-            sum_lanes_clear(&lanes[i]);
+        struct plumb_block_sums apart, sums[2];
+        uint64_t prints[2][PLUMB_BLOCK_PRINTS];
         fill(PLUMB_F32, values, NULL, n, n % 2 ? ORDINARY : SPARSE);
-        plumb_kernel_scalar()->add_sums(PLUMB_F32, values, n, 0, &lanes[0]);
-        const uint64_t print = plumb_kernel_scalar()->fingerprint(values, n, &multipliers, 0);
-        assert_true(plumb_kernel_scalar()->add_sums_printed(values, n, &multipliers,
-                                                            &lanes[1]) == print);
-        assert_true(plumb_kernel_avx2()->add_sums_printed(values, n, &multipliers, &lanes[2]) ==
-                    print);
-        assert_memory_equal(&lanes[0], &lanes[1], sizeof lanes[0]);
-        assert_memory_equal(&lanes[0], &lanes[2], sizeof lanes[0]);
+        plumb_kernel_scalar()->sums(PLUMB_F32, values, n, 0, &apart);
+        plumb_kernel_scalar()->sums_printed(values, n, &multipliers, &sums[0], prints[0]);
+        plumb_kernel_avx2()->sums_printed(values, n, &multipliers, &sums[1], prints[1]);
+        assert_memory_equal(&apart, &sums[0], sizeof apart);
+        assert_memory_equal(&apart, &sums[1], sizeof apart);
+        for (size_t at = 0, words, k = 0; at < n; at += words, k++) {
+            words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
+            const uint64_t print =
+                plumb_kernel_scalar()->fingerprint(values + 4 * at, words, &multipliers, 0);
+            assert_true(prints[0][k] == print && prints[1][k] == print);
+        }
     }
 }
 
