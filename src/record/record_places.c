@@ -7,15 +7,18 @@
 #include <string.h>
 
 enum {
-    DEEPEST = 64,
+    DEEPEST = 256,         /* tensors of deeper ones are dropped and counted */
     MOST_PLACES = 1 << 15, /* tensors of further ones are dropped and counted */
-    LONGEST_KEY = 1024,
+    LONGEST_KEY = 2 * PLUMB_LONGEST_NAME + 16,
     PLACES_SHARE = 4, /* the part of the memory that places may take: a quarter */
     PLACE_OVERHEAD = 64,
 };
 
 static _Thread_local struct plumb_visit visits[DEEPEST];
 static _Thread_local int depth;
+static _Thread_local int
+    beyond; /* places of nowhere's recorder that are entered without room */
+static _Thread_local struct plumb_visit nowhere; /* where those are */
 
 /* ---- places, with the lock held ------------------------------------------------------------- */
 
@@ -88,17 +91,16 @@ static struct plumb_place *add_place(struct plumb_recorder *recorder, const char
 static struct plumb_place *find_place(struct plumb_recorder *recorder, enum plumb_phase phase,
                                       const char *module, const char *name)
 {
-    char key[LONGEST_KEY];
+    char key[LONGEST_KEY], short_module[PLUMB_LONGEST_NAME], short_name[PLUMB_LONGEST_NAME];
     size_t index = 0;
     if (recorder->stopped || !name || (unsigned)phase >= PLUMB_PHASE_COUNT)
         return NULL;
-    const int length =
-        snprintf(key, sizeof key, "%d\x1f%s\x1f%s", (int)phase, module ? module : "", name);
-    if (length < 0 || (size_t)length >= sizeof key)
-        return NULL;
+    module = plumb_recorder_fit_name(module ? module : "", short_module);
+    name = plumb_recorder_fit_name(name, short_name);
+    (void)snprintf(key, sizeof key, "%d\x1f%s\x1f%s", (int)phase, module, name);
     if (plumb_table_get(&recorder->place_names, key, &index))
         return recorder->places[index];
-    return add_place(recorder, key, phase, module ? module : "", name);
+    return add_place(recorder, key, phase, module, name);
 }
 
 /* ---- entering ------------------------------------------------------------------------------- */
@@ -120,10 +122,22 @@ static void enter(struct plumb_recorder *recorder, struct plumb_place *place, in
         .serial = recorder->serial, .place = place, .call = number, .begin_ns = now};
 }
 
+/* True if there is no room; the leave that belongs to it leaves nothing else. */
+static bool is_too_deep(const struct plumb_recorder *recorder)
+{
+    if (depth < DEEPEST)
+        return false;
+    if (nowhere.serial != recorder->serial)
+        beyond = 0;
+    nowhere.serial = recorder->serial;
+    beyond++;
+    return true;
+}
+
 void plumb_record_enter(struct plumb_recorder *recorder, enum plumb_phase phase,
                         const char *module, const char *op, int call)
 {
-    if (!plumb_recorder_wants(recorder, WANTS_SPANS) || depth == DEEPEST)
+    if (!plumb_recorder_wants(recorder, WANTS_SPANS) || is_too_deep(recorder))
         return;
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
@@ -145,7 +159,7 @@ struct plumb_place *plumb_record_place(struct plumb_recorder *recorder, enum plu
 void plumb_record_enter_place(struct plumb_recorder *recorder, struct plumb_place *place,
                               int call)
 {
-    if (!plumb_recorder_wants(recorder, WANTS_SPANS) || depth == DEEPEST)
+    if (!plumb_recorder_wants(recorder, WANTS_SPANS) || is_too_deep(recorder))
         return;
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
@@ -156,6 +170,8 @@ void plumb_record_enter_place(struct plumb_recorder *recorder, struct plumb_plac
 struct plumb_visit *plumb_recorder_visit(const struct plumb_recorder *recorder)
 {
     int i = depth - 1;
+    if (beyond && nowhere.serial == recorder->serial)
+        return &nowhere;
     while (i >= 0 && visits[i].serial != recorder->serial)
         i--;
     return i < 0 ? NULL : &visits[i];
@@ -194,6 +210,10 @@ void plumb_record_leave(struct plumb_recorder *recorder)
     struct plumb_visit *innermost = recorder && depth ? plumb_recorder_visit(recorder) : NULL;
     if (!innermost)
         return;
+    if (innermost == &nowhere) {
+        beyond--;
+        return;
+    }
     const struct plumb_visit visit = *innermost;
     depth--;
     memmove(innermost, innermost + 1, (size_t)(visits + depth - innermost) * sizeof *visits);

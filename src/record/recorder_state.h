@@ -174,6 +174,13 @@ struct plumb_visit *plumb_recorder_visit(const struct plumb_recorder *recorder);
 /* Memory that lives as long as the recorder; NULL if there is no room. With the lock held. */
 void *plumb_recorder_keep(struct plumb_recorder *recorder, size_t size);
 
+/* ---- record_long_name.c ---- */
+
+enum { PLUMB_LONGEST_NAME = 720 }; /* of a module or of an op, with its end */
+
+/* `text`, or the first and the last of it with a number that tells texts of the same ends apart. */
+const char *plumb_recorder_fit_name(const char *text, char buffer[PLUMB_LONGEST_NAME]);
+
 /* ---- record_row.c: with the lock held ---- */
 
 /* Adds a row of a tensor at the place of `visit` (NULL: none), with the texts that name it. */
