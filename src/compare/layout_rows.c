@@ -1,8 +1,9 @@
 /*
  * layout_rows.c - the records of all ranks of some steps as those of one rank that has the whole.
  *
- * What ranks send each other has no place in the whole and is left out. Forward runs through the ranks
- * upwards, as pipeline stages are numbered, backward downwards.
+ * What ranks send each other has no place in the whole and is left out. What only a later rank has comes
+ * after what it shares with an earlier one, as an expert comes after its router. A rank that shares nothing is a
+ * stage of a pipeline: forward runs through these upwards, backward downwards.
  */
 #include "compare/run_layout.h"
 
@@ -24,9 +25,11 @@ struct held {
 /* One tensor of the whole. */
 struct tensor {
     int64_t step;
-    int phase, first_rank;
-    size_t sequence; /* among all records */
-    int32_t first;   /* shard */
+    int phase;
+    int last_rank;  /* that has it */
+    int32_t first;  /* shard */
+    int64_t next;   /* tensor in the order of execution, or -1 */
+    int64_t number; /* in that order */
 };
 
 struct loading {
@@ -38,7 +41,10 @@ struct loading {
     size_t shard_count, shard_capacity;
     struct tensor *tensors;
     size_t tensor_count, tensor_capacity;
+    int64_t head, tail;                /* tensors in order; -1: none */
+    int64_t latest[PLUMB_PHASE_COUNT]; /* tensor of this rank; -1: none yet */
     bool no_memory, too_many, other_rank;
+    int reading_rank;
     int rank;                  /* that the layout does not have */
     struct plumb_file **files; /* saved values of a step, by rank */
     bool *tried;
@@ -97,10 +103,41 @@ static int64_t find_tensor(struct loading *loading, const struct plumb_tensor_re
         return -1;
     loading->tensors[loading->tensor_count] = (struct tensor){.step = record->step,
                                                               .phase = (int)record->phase,
-                                                              .first_rank = record->rank,
-                                                              .sequence = loading->shard_count,
-                                                              .first = -1};
+                                                              .last_rank = -1,
+                                                              .first = -1,
+                                                              .next = -1};
     return (int64_t)loading->tensor_count++;
+}
+
+/* Behind `before`, or where a stage of a pipeline stands that shares nothing with those before it. */
+static void put_in_order(struct loading *loading, int64_t tensor, int64_t before)
+{
+    const bool is_first = before < 0 && loading->tensors[tensor].phase == PLUMB_PHASE_BACKWARD;
+    before = before < 0 && !is_first ? loading->tail : before;
+    int64_t *link = before < 0 ? &loading->head : &loading->tensors[before].next;
+    loading->tensors[tensor].next = *link;
+    *link = tensor;
+    if (loading->tensors[tensor].next < 0)
+        loading->tail = tensor;
+}
+
+/* Records of a rank come in the order it made them. */
+static void take_order(struct loading *loading, const struct plumb_tensor_record *record,
+                       int64_t number)
+{
+    struct tensor *tensor = &loading->tensors[number];
+    int64_t *latest = &loading->latest[record->phase];
+    if (record->rank != loading->reading_rank)
+        for (int i = 0; i < PLUMB_PHASE_COUNT; i++)
+            loading->latest[i] = -1;
+    loading->reading_rank = record->rank;
+    if (tensor->last_rank == record->rank)
+        return;
+    const bool same_step = *latest >= 0 && loading->tensors[*latest].step == record->step;
+    if (tensor->last_rank < 0)
+        put_in_order(loading, number, same_step ? *latest : -1);
+    tensor->last_rank = record->rank;
+    *latest = number;
 }
 
 static bool see(void *context, const struct plumb_tensor_record *record)
@@ -125,6 +162,7 @@ static bool see(void *context, const struct plumb_tensor_record *record)
     loading->no_memory = tensor < 0;
     if (tensor < 0)
         return false;
+    take_order(loading, record, tensor);
     shard->next = loading->tensors[tensor].first;
     loading->tensors[tensor].first = (int32_t)loading->shard_count++;
     return true;
@@ -137,9 +175,17 @@ static int in_execution_order(const void *x, const void *y)
         return a->step < b->step ? -1 : 1;
     if (a->phase != b->phase)
         return a->phase < b->phase ? -1 : 1;
-    if (a->first_rank != b->first_rank)
-        return (a->first_rank < b->first_rank) == (a->phase != PLUMB_PHASE_BACKWARD) ? -1 : 1;
-    return (a->sequence > b->sequence) - (a->sequence < b->sequence);
+    return (a->number > b->number) - (a->number < b->number);
+}
+
+static void sort_tensors(struct loading *loading)
+{
+    int64_t number = 0;
+    for (int64_t at = loading->head; at >= 0; at = loading->tensors[at].next)
+        loading->tensors[at].number = number++;
+    if (loading->tensor_count)
+        qsort(loading->tensors, loading->tensor_count, sizeof *loading->tensors,
+              in_execution_order);
 }
 
 /* ---- values ------------------------------------------------------------------------------------------ */
@@ -239,7 +285,8 @@ enum plumb_status plumb_layout_load(const struct plumb_layout *layout, struct pl
 {
     const struct plumb_run_query query = {
         .rank = -1, .some_steps = true, .first_step = first, .last_step = last};
-    struct loading loading = {.layout = layout, .run = run};
+    struct loading loading = {
+        .layout = layout, .run = run, .head = -1, .tail = -1, .reading_rank = -1};
     rows->count = 0;
     enum plumb_status status = plumb_run_visit_records(run, &query, see, &loading, err);
     if (!status && loading.no_memory)
@@ -254,9 +301,7 @@ enum plumb_status plumb_layout_load(const struct plumb_layout *layout, struct pl
             plumb_fail(err, PLUMB_UNSUPPORTED, -1,
                        "%s: has a rank %d, and the layout only %zu ranks; correct \"ranks\"",
                        plumb_run_path(run), loading.rank, layout->ranks);
-    if (!status && loading.tensor_count)
-        qsort(loading.tensors, loading.tensor_count, sizeof *loading.tensors,
-              in_execution_order);
+    sort_tensors(&loading);
     if (!status)
         status = make_rows(&loading, rows, names, report, err);
     plumb_table_release(&loading.places);
