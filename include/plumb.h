@@ -306,6 +306,7 @@ enum plumb_verdict {
     PLUMB_ROUNDING,
     PLUMB_APPROXIMATION,
     PLUMB_DIFFERENT,
+    PLUMB_INCOMPLETE, /* of runs: alike as far as they could be read, and they could not whole */
     PLUMB_VERDICT_COUNT
 };
 

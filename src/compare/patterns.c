@@ -34,6 +34,10 @@ static const struct plumb_entry verdicts[PLUMB_VERDICT_COUNT] = {
          "Neither rounding nor an approximation explains it; the pattern says what kind of\n"
          "difference it is and the reason where it lies. Also when a tensor is missing on one\n"
          "side or has another shape."},
+    [PLUMB_INCOMPLETE] =
+        {"incomplete", "no difference found, but not all of a run could be read",
+         "Of runs only. What could be compared is identical or differs as rounding makes it;\n"
+         "records of one side are damaged, cut off or not written yet. It says which."},
 };
 
 const struct plumb_entry *plumb_pattern_entry(size_t i)

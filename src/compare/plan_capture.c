@@ -268,7 +268,7 @@ void plumb_plan_free(struct plumb_plan *plan)
 
 enum plumb_verdict plumb_plan_verdict(const struct plumb_plan *plan)
 {
-    return plan->diff->verdict;
+    return plumb_run_diff_verdict(plan->diff);
 }
 
 bool plumb_plan_is_clear(const struct plumb_plan *plan)

@@ -37,6 +37,11 @@ static enum plumb_status fail_if_nothing_compared(const struct plumb_run_diff *d
     char reason[600];
     if (diff->root_count || diff->series.count || diff->blame.rows > diff->blame.unknown)
         return PLUMB_OK;
+    if (diff->unread.count)
+        return plumb_fail(err, PLUMB_DAMAGED, -1,
+                          "%s and %s: nothing is left to compare: %s; copy or record it again",
+                          plumb_run_path(diff->a), plumb_run_path(diff->b),
+                          diff->unread.items[0].text);
     plumb_overlap_explain(&diff->overlap, diff->a, diff->b, reason, sizeof reason);
     return plumb_fail(err, PLUMB_UNSUPPORTED, -1, "%s and %s: nothing to compare: %s",
                       plumb_run_path(diff->a), plumb_run_path(diff->b), reason);
@@ -104,6 +109,9 @@ enum plumb_status plumb_run_diff_new(struct plumb_run *a, struct plumb_run *b,
         set_pieces_aside(diff);
     if (!status)
         status = plumb_run_diff_walk(diff, options, err);
+    if (!status && !plumb_unread_find(&diff->arena, a, b, diff->only_a_total,
+                                      diff->only_b_total, &diff->unread))
+        status = plumb_fail_memory(err);
     if (!status)
         status = plumb_run_diff_conclude(diff, err);
     if (!status)
@@ -132,7 +140,8 @@ void plumb_run_diff_free(struct plumb_run_diff *diff)
 
 enum plumb_verdict plumb_run_diff_verdict(const struct plumb_run_diff *diff)
 {
-    return diff->verdict;
+    return diff->verdict <= PLUMB_ROUNDING && diff->unread.total ? PLUMB_INCOMPLETE
+                                                                 : diff->verdict;
 }
 
 const char *plumb_run_diff_summary(const struct plumb_run_diff *diff)

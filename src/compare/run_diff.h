@@ -7,6 +7,7 @@
 #include "compare/run_layout.h"
 #include "compare/run_overlap.h"
 #include "compare/run_series.h"
+#include "compare/run_unread.h"
 #include "model/finding.h"
 
 enum { PLUMB_RUN_DIFF_ROOTS = 100, PLUMB_RUN_DIFF_ONLY = 200 };
@@ -37,10 +38,12 @@ struct plumb_run_diff {
     int64_t first_step, last_step; /* compared; last < first: none */
     uint64_t steps;                /* compared, over all ranks */
     struct plumb_overlap overlap;
-    int threads;  /* 0: one a processor */
-    bool stopped; /* the answer was clear before the end */
-    bool exact;   /* all before the first root is the same to the last bit */
-    enum plumb_verdict verdict;
+    struct plumb_unread_list unread;
+    uint64_t torn_steps;        /* left out: records are missing in their middle */
+    int threads;                /* 0: one a processor */
+    bool stopped;               /* the answer was clear before the end */
+    bool exact;                 /* all before the first root is the same to the last bit */
+    enum plumb_verdict verdict; /* of what was compared */
     const struct plumb_setting_diff *setting; /* the cause, if it is one; else NULL */
     const char *setting_words;
     const char *summary, *sure, *next;

@@ -55,8 +55,35 @@ static const char *say_missing(struct plumb_run_diff *diff)
                               diff->blame.unknown ? " records without numbers" : "");
 }
 
+/* "A", "B" or "A and B" */
+static const char *sides_not_whole(const struct plumb_unread_list *unread)
+{
+    bool a = false, b = false;
+    for (size_t i = 0; i < unread->count; i++) {
+        a |= unread->items[i].in_a;
+        b |= !unread->items[i].in_a;
+    }
+    return a && b ? "A and B are" : a ? "A is" : "B is";
+}
+
+/* Some is alike; the rest is not known. */
+static bool say_incomplete(struct plumb_run_diff *diff)
+{
+    diff->summary = plumb_arena_printf(
+        &diff->arena,
+        "%s not there whole; %s in the part that could be compared: %llu tensor records of "
+        "%llu steps, %zu series%s",
+        sides_not_whole(&diff->unread),
+        diff->verdict == PLUMB_IDENTICAL ? "no difference" : "nothing but rounding",
+        (unsigned long long)diff->blame.rows, (unsigned long long)diff->steps,
+        diff->series.count, say_missing(diff));
+    return diff->summary != NULL;
+}
+
 static bool say_alike(struct plumb_run_diff *diff)
 {
+    if (diff->unread.total)
+        return say_incomplete(diff);
     const char *what = diff->verdict != PLUMB_IDENTICAL
                            ? "the runs differ as rounding makes them"
                        : diff->blame.by_statistics
@@ -136,11 +163,58 @@ static bool say_sure(struct plumb_run_diff *diff)
     return true;
 }
 
+/* The share of the larger side's records that were compared. */
+static double compared_share(const struct plumb_run_diff *diff)
+{
+    uint64_t records[2] = {0, 0};
+    const struct plumb_run *const runs[2] = {diff->a, diff->b};
+    for (size_t side = 0; side < 2; side++)
+        for (size_t i = 0; i < plumb_run_rank_count(runs[side]); i++)
+            records[side] += plumb_run_rank(runs[side], i)->records;
+    const uint64_t most = records[0] > records[1] ? records[0] : records[1];
+    return most > diff->blame.rows ? (double)diff->blame.rows / (double)most : 1;
+}
+
+/* What could not be read takes from what is said: all of it where nothing was found, and where the
+ * first difference might be in there. */
+static bool doubt(struct plumb_run_diff *diff)
+{
+    static const double at_most = 0.5;
+    const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
+    if (!diff->unread.total)
+        return true;
+    if (diff->verdict <= PLUMB_ROUNDING) {
+        diff->confidence *= at_most * compared_share(diff);
+        diff->sure = "nothing is known of what could not be read: a difference may be there";
+    } else if (first && plumb_unread_before(&diff->unread, first->step)) {
+        diff->confidence *= at_most;
+        diff->sure = plumb_arena_printf(
+            &diff->arena,
+            "%s; but records before it could not be read, and it may have begun "
+            "there",
+            diff->sure);
+    }
+    return diff->sure != NULL;
+}
+
+static const char *next_if_alike(struct plumb_run_diff *diff)
+{
+    if (diff->unread.total)
+        return plumb_arena_printf(
+            &diff->arena,
+            "copy or record the incomplete run again (`plumb show %s` tells what is there), "
+            "then compare again",
+            plumb_run_path(diff->unread.items[0].in_a ? diff->a : diff->b));
+    return *say_missing(diff) ? "nothing to do for what both recorded; for the rest, record it "
+                                "on both sides"
+                              : "nothing to do";
+}
+
 static bool say_next(struct plumb_run_diff *diff)
 {
     const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
     if (!first || diff->verdict <= PLUMB_ROUNDING)
-        diff->next = "nothing to do";
+        diff->next = next_if_alike(diff);
     else if (diff->setting)
         diff->next = "set B as A and run it again: if a difference stays, it has another cause";
     else if (first->basis == PLUMB_BASIS_SERIES)
@@ -206,6 +280,6 @@ enum plumb_status plumb_run_diff_advise(struct plumb_run_diff *diff, struct plum
 {
     const bool alike = diff->verdict <= PLUMB_ROUNDING;
     const bool said = (alike ? say_alike(diff) : say_first(diff)) && say_sure(diff) &&
-                      say_next(diff) && add_findings(diff);
+                      doubt(diff) && say_next(diff) && add_findings(diff);
     return said ? PLUMB_OK : plumb_fail_memory(err);
 }

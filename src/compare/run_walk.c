@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "compare/run_label_map.h"
 #include "compare/run_value_pair.h"
+#include "run/run_losses.h"
 
 #include <math.h>
 #include <string.h>
@@ -165,12 +166,24 @@ static bool has_values(const struct plumb_row *rows, size_t count)
     return false;
 }
 
+/* A step that lacks records in its middle cannot be told from one that left ops out. */
+static bool is_torn(const struct plumb_run_diff *diff, const struct plumb_rank_state *state,
+                    int64_t step_a, int64_t step_b)
+{
+    return plumb_run_step_is_torn(diff->a, diff->layout_a.ranks ? -1 : state->rank, step_a) ||
+           plumb_run_step_is_torn(diff->b, diff->layout_b.ranks ? -1 : state->rank_b, step_b);
+}
+
 static enum plumb_status compare_step(struct walking *walking, struct plumb_rank_state *state,
                                       const struct plumb_row *a, size_t count_a,
                                       const struct plumb_row *b, size_t count_b,
                                       struct plumb_error *err)
 {
     struct plumb_run_diff *diff = walking->diff;
+    if (is_torn(diff, state, a->step, b->step)) {
+        diff->torn_steps++;
+        return PLUMB_OK;
+    }
     struct plumb_value_pair values = {.names = &diff->names, .threads = diff->threads};
     struct plumb_step_pair pair = {.a = a, .b = b, .step = a->step, .values = &values};
     const enum plumb_status status =

@@ -45,7 +45,7 @@ static void write_json(const struct plumb_plan *plan, struct plumb_buffer *to)
     plumb_json_open_object(json);
     plumb_json_put_key(json, "clear");
     plumb_json_put_bool(json, plan->clear);
-    put_string(json, "verdict", plumb_verdict_name(plan->diff->verdict));
+    put_string(json, "verdict", plumb_verdict_name(plumb_run_diff_verdict(plan->diff)));
     put_string(json, "answer", plan->answer);
     put_string(json, "why", plan->why);
     put_capture(json, plan);
@@ -82,12 +82,14 @@ static void write_capture(const struct plumb_plan *plan, struct plumb_buffer *to
 static void write_text(const struct plumb_plan *plan, struct plumb_buffer *to)
 {
     const bool alike = plan->diff->verdict <= PLUMB_ROUNDING;
+    const bool incomplete = plumb_run_diff_verdict(plan->diff) == PLUMB_INCOMPLETE;
     plumb_buffer_printf(to, "%s: %s\nwhy    %s\n",
                         !plan->clear ? "next"
+                        : incomplete ? "not all could be read"
                         : alike      ? "nothing to hunt"
                                      : "the answer is clear",
                         plan->answer, plan->why);
-    if (plan->clear && !alike)
+    if (plan->clear && (!alike || incomplete))
         plumb_buffer_printf(to, "next   %s\n", plan->diff->next);
     if (!plan->clear)
         write_capture(plan, to);

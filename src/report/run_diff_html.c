@@ -14,8 +14,8 @@ enum { MOST_CHARTS = 24 };
 static void write_answer(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
     const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
-    plumb_html_begin(to, "Where two runs part", plumb_verdict_name(diff->verdict),
-                     diff->summary);
+    plumb_html_begin(to, "Where two runs part",
+                     plumb_verdict_name(plumb_run_diff_verdict(diff)), diff->summary);
     plumb_html_facts_begin(to);
     plumb_html_fact(to, "A (reference)", "%s", plumb_run_path(diff->a));
     plumb_html_fact(to, "B", "%s", plumb_run_path(diff->b));
@@ -25,6 +25,8 @@ static void write_answer(const struct plumb_run_diff *diff, struct plumb_buffer 
                         (long long)first->step, plumb_stage_name(first->stage), first->op,
                         first->slot);
     }
+    for (size_t i = 0; i < diff->unread.count; i++)
+        plumb_html_fact(to, "not read", "%s", diff->unread.items[i].text);
     plumb_html_fact(to, "how sure", "%.0f %%: %s", 100 * diff->confidence, diff->sure);
     plumb_html_fact(to, "next", "%s", diff->next);
     for (size_t i = 0; i < diff->finding_count && i < 1; i++) {

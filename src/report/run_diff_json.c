@@ -149,10 +149,40 @@ static void put_range(struct plumb_json_writer *json, const char *key,
     plumb_json_close_array(json);
 }
 
+static void put_unread(struct plumb_json_writer *json, const struct plumb_unread_list *unread)
+{
+    plumb_json_put_key(json, "complete");
+    plumb_json_put_bool(json, unread->total == 0);
+    plumb_json_put_key(json, "unread");
+    plumb_json_open_array(json);
+    for (size_t i = 0; i < unread->count; i++) {
+        const struct plumb_unread *item = &unread->items[i];
+        plumb_json_open_object(json);
+        put_string(json, "side", item->in_a ? "a" : "b");
+        put_int(json, "rank", item->rank);
+        plumb_json_put_key(json, "first_step");
+        if (item->first_step <= item->last_step)
+            plumb_json_put_int(json, item->first_step);
+        else
+            plumb_json_put_null(json);
+        plumb_json_put_key(json, "last_step");
+        if (item->first_step <= item->last_step && item->last_step < INT64_MAX)
+            plumb_json_put_int(json, item->last_step);
+        else
+            plumb_json_put_null(json);
+        put_string(json, "text", item->text);
+        plumb_json_close_object(json);
+    }
+    plumb_json_close_array(json);
+    put_int(json, "unread_total", (int64_t)unread->total);
+}
+
 static void put_warnings(struct plumb_json_writer *json, const struct plumb_run_diff *diff)
 {
     plumb_json_put_key(json, "warnings");
     plumb_json_open_array(json);
+    for (size_t i = 0; i < diff->unread.count; i++)
+        plumb_json_put_string(json, diff->unread.items[i].text);
     for (size_t i = 0; i < plumb_run_warning_count(diff->a); i++)
         plumb_json_put_string(json, plumb_run_warning(diff->a, i));
     for (size_t i = 0; i < plumb_run_warning_count(diff->b); i++)
@@ -171,6 +201,7 @@ static void put_overlap(struct plumb_json_writer *json, const struct plumb_run_d
     put_int(json, "steps_only_a", (int64_t)overlap->steps_only_a);
     put_int(json, "steps_only_b", (int64_t)overlap->steps_only_b);
     put_int(json, "step_shift", overlap->shift);
+    put_int(json, "steps_torn", (int64_t)diff->torn_steps);
     put_int(json, "same_by_statistics", (int64_t)diff->blame.by_statistics);
     put_int(json, "not_compared", (int64_t)diff->blame.unknown);
     put_int(json, "values_lost", (int64_t)diff->blame.values_lost);
@@ -181,7 +212,7 @@ void plumb_run_diff_json(const struct plumb_run_diff *diff, struct plumb_buffer 
 {
     struct plumb_json_writer writer = plumb_json_writer_of(to), *json = &writer;
     plumb_json_open_object(json);
-    put_string(json, "verdict", plumb_verdict_name(diff->verdict));
+    put_string(json, "verdict", plumb_verdict_name(plumb_run_diff_verdict(diff)));
     put_string(json, "summary", diff->summary);
     put_roots(json, diff);
     plumb_findings_json(json, diff->findings, diff->finding_count);
@@ -205,6 +236,7 @@ void plumb_run_diff_json(const struct plumb_run_diff *diff, struct plumb_buffer 
     put_series(json, diff);
     put_only(json, diff, "only_a", true);
     put_only(json, diff, "only_b", false);
+    put_unread(json, &diff->unread);
     put_warnings(json, diff);
     plumb_json_close_object(json);
     plumb_buffer_text(to, "\n");

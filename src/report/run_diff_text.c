@@ -8,7 +8,7 @@
 #include "report/table_text.h"
 #include "report/words.h"
 
-enum { FIRST_ROOTS = 4, FIRST_SETTINGS = 3, FIRST_WARNINGS = 1 };
+enum { FIRST_ROOTS = 4, FIRST_SETTINGS = 3, FIRST_WARNINGS = 1, FIRST_UNREAD = 2 };
 
 static void write_called_at(const char *stack, struct plumb_buffer *to)
 {
@@ -18,10 +18,20 @@ static void write_called_at(const char *stack, struct plumb_buffer *to)
         plumb_buffer_printf(to, "          called at %.*s\n", (int)length, line);
 }
 
+/* What could not be compared stands above how sure the answer is. */
+static void write_unread(const struct plumb_unread_list *unread, struct plumb_buffer *to)
+{
+    for (size_t i = 0; i < unread->count && i < FIRST_UNREAD; i++)
+        plumb_buffer_printf(to, "%s  %s\n", i ? "        " : "not read", unread->items[i].text);
+    if (unread->total > FIRST_UNREAD)
+        plumb_buffer_printf(to, "          and %zu more\n", unread->total - FIRST_UNREAD);
+}
+
 static void write_first(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
     const struct plumb_run_root *first = diff->root_count ? &diff->roots[0] : NULL;
-    plumb_buffer_printf(to, "%s: %s\n\n", plumb_verdict_name(diff->verdict), diff->summary);
+    plumb_buffer_printf(to, "%s: %s\n\n", plumb_verdict_name(plumb_run_diff_verdict(diff)),
+                        diff->summary);
     if (first) {
         plumb_buffer_printf(to, "what      %s\n", first->reason);
         plumb_buffer_printf(to, "where     rank %d, step %lld, %s, %s, %s", first->rank,
@@ -32,6 +42,7 @@ static void write_first(const struct plumb_run_diff *diff, struct plumb_buffer *
         plumb_buffer_text(to, "\n");
         write_called_at(plumb_root_stack(diff, first), to);
     }
+    write_unread(&diff->unread, to);
     plumb_buffer_printf(to, "how sure  %.0f %%: %s\n", 100 * diff->confidence, diff->sure);
     plumb_buffer_printf(to, "next      %s\n", diff->next);
 }
@@ -236,11 +247,12 @@ static void write_only(const struct plumb_run_diff *diff, struct plumb_buffer *t
                             (long long)diff->only[i].step);
 }
 
-static void write_warnings(const struct plumb_run *run, size_t most, struct plumb_buffer *to)
+static void write_warnings(const char *side, const struct plumb_run *run, size_t most,
+                           struct plumb_buffer *to)
 {
     const size_t count = plumb_run_warning_count(run);
     for (size_t i = 0; i < count && i < most; i++)
-        plumb_buffer_printf(to, "warning: %s\n", plumb_run_warning(run, i));
+        plumb_buffer_printf(to, "warning: %s: %s\n", side, plumb_run_warning(run, i));
     if (count > most)
         plumb_buffer_printf(to, "and %zu more warnings (--all)\n", count - most);
 }
@@ -255,14 +267,14 @@ void plumb_run_diff_text(const struct plumb_run_diff *diff,
         write_other_roots(diff, FIRST_ROOTS, to);
     write_remarks(diff, to);
     if (!options->all) {
-        write_warnings(diff->a, FIRST_WARNINGS, to);
-        write_warnings(diff->b, FIRST_WARNINGS, to);
+        write_warnings("A", diff->a, FIRST_WARNINGS, to);
+        write_warnings("B", diff->b, FIRST_WARNINGS, to);
         return;
     }
     write_roots(diff, to);
     write_settings(diff, to, options->width);
     write_series(diff, to, options->width);
     write_only(diff, to);
-    write_warnings(diff->a, SIZE_MAX, to);
-    write_warnings(diff->b, SIZE_MAX, to);
+    write_warnings("A", diff->a, SIZE_MAX, to);
+    write_warnings("B", diff->b, SIZE_MAX, to);
 }

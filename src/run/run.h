@@ -6,12 +6,14 @@
 #include "base/table.h"
 #include "format/record_format.h"
 #include "format/run_block.h"
+#include "run/run_losses.h"
 #include "run/run_source.h"
 
 enum {
     PLUMB_RUN_MOST_RANKS = 65536,
     PLUMB_RUN_MOST_BLOCKS = 16 << 20,
     PLUMB_RUN_MOST_WARNINGS = 200, /* further ones are only counted */
+    PLUMB_RUN_MOST_LOSSES = 1000,  /* a rank more has one each */
     PLUMB_RUN_VERIFY = 64 << 20,   /* smaller files are verified whole when opened */
 };
 
@@ -36,8 +38,10 @@ struct plumb_rank_file {
     uint64_t scanned;     /* bytes looked at */
     uint64_t next_number; /* of the block expected there */
     bool has_end;
-    bool tail_told; /* an unfinished block at the end was warned of */
-    bool end_told;  /* and that the last block is missing */
+    bool has_hole;          /* blocks are missing since the last one of tensor records */
+    int64_t recorded_until; /* the last step of tensor records so far */
+    bool tail_told;         /* an unfinished block at the end was warned of */
+    bool end_told;          /* and that the last block is missing */
     struct plumb_block_place *blocks;
     size_t block_count, block_capacity;
     const char **stacks; /* by number; NULL: not there */
@@ -61,6 +65,8 @@ struct plumb_run {
     size_t note_count, note_capacity;
     const char **warnings;
     size_t warning_count, warning_capacity, warnings_left_out;
+    struct plumb_run_loss *losses;
+    size_t loss_count, loss_capacity;
 };
 
 /* False when out of memory. */

@@ -91,7 +91,7 @@ static enum plumb_status find_parts(struct plumb_run *run, struct plumb_error *e
 /* Everything is read anew: a log may have grown anywhere. */
 static enum plumb_status refresh(struct plumb_run *run, struct plumb_error *err)
 {
-    run->rank_count = run->config_count = run->warning_count = 0;
+    run->rank_count = run->config_count = run->warning_count = run->loss_count = 0;
     for (size_t i = 0; i < run->series_count; i++)
         run->series[i].series.count = 0;
     enum plumb_status status = find_parts(run, err);

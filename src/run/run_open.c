@@ -172,6 +172,17 @@ static bool read_flight_state(const struct plumb_rank_file *rank,
     return sound;
 }
 
+/* What came after the last whole block, once it is known that nothing follows. */
+static bool lose_tail(struct plumb_run *run, struct plumb_rank_file *rank)
+{
+    const struct plumb_run_loss loss = {.rank = rank->facts.rank,
+                                        .first_step = rank->recorded_until,
+                                        .last_step = INT64_MAX,
+                                        .has_head = true};
+    const bool told = rank->tail_told || rank->end_told;
+    return told || plumb_run_lose(run, &loss);
+}
+
 static enum plumb_status judge_end(struct plumb_run *run, struct plumb_rank_file *rank,
                                    bool was_running, struct plumb_error *err)
 {
@@ -189,14 +200,20 @@ static enum plumb_status judge_end(struct plumb_run *run, struct plumb_rank_file
         facts->how = plumb_arena_text(&run->arena, flight.message, strlen(flight.message));
         if (!facts->how ||
             (closed && !rank->end_told &&
-             !plumb_run_warn(run, "rank %d: was closed, but its last block is missing",
-                             facts->rank)))
+             (!lose_tail(run, rank) ||
+              !plumb_run_warn(run, "rank %d: was closed, but its last block is missing",
+                              facts->rank))))
             return plumb_fail_memory(err);
         rank->end_told |= closed;
     }
+    if (!was_running && rank->has_hole && !lose_tail(run, rank))
+        return plumb_fail_memory(err);
+    rank->has_hole &= was_running;
     if (was_running || rank->tail_told || fstat(rank->fd, &info) != 0 ||
         (uint64_t)info.st_size <= rank->scanned)
         return PLUMB_OK;
+    if (!lose_tail(run, rank))
+        return plumb_fail_memory(err);
     rank->tail_told = true;
     return plumb_run_warn(run,
                           "rank %d: the last %llu bytes of records.plumb are not a whole "

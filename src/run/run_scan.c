@@ -69,6 +69,39 @@ static enum plumb_status find_block(const struct plumb_rank_file *rank, uint64_t
     return PLUMB_OK;
 }
 
+static bool lose_block(struct plumb_run *run, const struct plumb_rank_file *rank,
+                       const struct plumb_block_header *header,
+                       const struct plumb_block_layout *layout)
+{
+    const bool has_steps = layout && layout->has_steps && header->last_step >= 0;
+    const struct plumb_run_loss loss = {
+        .what = header->kind == PLUMB_BLOCK_TENSORS  ? PLUMB_LOST_RECORDS
+                : header->kind == PLUMB_BLOCK_SERIES ? PLUMB_LOST_SERIES
+                : header->kind == PLUMB_BLOCK_CONFIG ? PLUMB_LOST_SETTINGS
+                                                     : PLUMB_LOST_OTHER,
+        .rank = rank->facts.rank,
+        .first_step = has_steps && header->first_step > 0 ? header->first_step : 0,
+        .last_step = has_steps ? header->last_step : -1,
+        .has_head = header->first_step < header->last_step};
+    return plumb_run_lose(run, &loss);
+}
+
+/* Tensor records end where a hole begins, and go on here. */
+static bool end_hole(struct plumb_run *run, struct plumb_rank_file *rank,
+                     const struct plumb_block_header *header)
+{
+    const struct plumb_run_loss loss = {.rank = rank->facts.rank,
+                                        .first_step = rank->recorded_until,
+                                        .last_step = header->first_step,
+                                        .has_head = rank->recorded_until < header->first_step};
+    if (header->kind != PLUMB_BLOCK_TENSORS)
+        return true;
+    const bool told = !rank->has_hole || plumb_run_lose(run, &loss);
+    rank->has_hole = false;
+    rank->recorded_until = header->last_step;
+    return told;
+}
+
 enum plumb_status plumb_rank_load(struct plumb_run *run, struct plumb_rank_file *rank,
                                   struct plumb_block_place *place, struct plumb_buffer *body,
                                   struct plumb_block *block, bool *sound,
@@ -93,11 +126,12 @@ enum plumb_status plumb_rank_load(struct plumb_run *run, struct plumb_rank_file 
         return PLUMB_OK;
     place->bad = true;
     const struct plumb_block_layout *layout = plumb_block_layout(place->header.kind);
-    return plumb_run_warn(run,
-                          "rank %d: block %llu (%u rows of %s) at byte %llu is left out: %s",
-                          rank->facts.rank, (unsigned long long)place->header.number,
-                          place->header.rows, layout ? layout->name : "an unknown kind",
-                          (unsigned long long)place->offset - PLUMB_BLOCK_HEADER, problem)
+    return lose_block(run, rank, &place->header, layout) &&
+                   plumb_run_warn(
+                       run, "rank %d: block %llu (%u rows of %s) at byte %llu is left out: %s",
+                       rank->facts.rank, (unsigned long long)place->header.number,
+                       place->header.rows, layout ? layout->name : "an unknown kind",
+                       (unsigned long long)place->offset - PLUMB_BLOCK_HEADER, problem)
                ? PLUMB_OK
                : plumb_fail_memory(err);
 }
@@ -167,6 +201,7 @@ static enum plumb_status take(struct plumb_run *run, struct plumb_rank_file *ran
                         rank->facts.rank, (unsigned long long)rank->next_number,
                         (unsigned long long)header->number - 1, (unsigned long long)at))
         return plumb_fail_memory(err);
+    rank->has_hole |= rank->next_number != header->number;
     rank->next_number = header->number + 1;
     if (!plumb_block_layout(header->kind))
         return plumb_run_warn(run, "rank %d: a block of kind %u is of a newer Plumb; left out",
@@ -177,6 +212,8 @@ static enum plumb_status take(struct plumb_run *run, struct plumb_rank_file *ran
         status = plumb_rank_load(run, rank, &place, body, &block, &sound, err);
     if (status || !sound)
         return status;
+    if (!end_hole(run, rank, header))
+        return plumb_fail_memory(err);
     count_rows(&rank->facts, header);
     return small ? plumb_run_take_block(run, rank, header->kind, &block, err)
                  : keep_place(run, rank, &place, err);

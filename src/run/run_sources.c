@@ -91,6 +91,7 @@ void plumb_run_close(struct plumb_run *run)
     plumb_free(run->configs);
     plumb_free(run->notes);
     plumb_free(run->warnings);
+    plumb_free(run->losses);
     plumb_free(run->path);
     plumb_free(run);
 }

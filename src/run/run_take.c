@@ -190,6 +190,22 @@ static void put_counts(const struct plumb_taking *taking, struct plumb_run_rank 
     }
 }
 
+/* A part is read from its beginning on: what was given before it ended is the head of its step. */
+static bool put_losses(struct plumb_run *run, const struct plumb_taking *taking,
+                       int64_t last_step)
+{
+    const struct plumb_record_part *part = taking->part;
+    bool failed = taking->cut;
+    for (size_t i = 0; i < taking->count; i++)
+        failed |= taking->said[i].kind == PLUMB_SAID_FAILURE;
+    const int64_t first = part->has_step ? part->step : last_step;
+    const struct plumb_run_loss loss = {.rank = part->rank,
+                                        .first_step = first < 0 ? 0 : first,
+                                        .last_step = part->has_step ? part->step : INT64_MAX,
+                                        .has_head = true};
+    return !failed || plumb_run_lose(run, &loss);
+}
+
 bool plumb_taking_put(struct plumb_run *run, const struct plumb_taking *taking)
 {
     struct plumb_rank_file *rank = plumb_run_find_rank(run, taking->part->rank);
@@ -202,7 +218,7 @@ bool plumb_taking_put(struct plumb_run *run, const struct plumb_taking *taking)
     put_counts(taking, &rank->facts);
     for (size_t i = 0; i < taking->count && room; i++)
         room = put_said(run, taking, &rank->facts, &taking->said[i], &replaced);
-    return room &&
+    return room && put_losses(run, taking, rank->facts.last_step) &&
            (!replaced ||
             plumb_run_warn(run, "%s: steps go back; %zu points are replaced by later ones",
                            taking->part->path, replaced));
