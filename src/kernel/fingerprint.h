@@ -31,7 +31,8 @@ struct plumb_fingerprint_state plumb_fingerprint_begin(uint64_t position);
 void plumb_fingerprint_add(struct plumb_fingerprint_state *state, const void *bytes,
                            size_t size);
 /* The next block of at most PLUMB_FINGERPRINT_BLOCK bytes, whose B was computed with these. */
-const struct plumb_multipliers *plumb_fingerprint_multipliers(void);
+const struct plumb_multipliers *
+plumb_fingerprint_multipliers(const struct plumb_fingerprint_state *state);
 void plumb_fingerprint_join(struct plumb_fingerprint_state *state, uint64_t block);
 /* H of bytes that begin at byte `position`, a multiple of PLUMB_FINGERPRINT_BLOCK, of the whole. The H of
  * parts add up to the H of the whole, before plumb_fingerprint_finish. */

@@ -83,14 +83,16 @@ struct plumb_kernel {
      * the last piece. */
     void (*add_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_sum_lanes *lanes);
-    /* The sums of f32 without a pivot, and what `fingerprint` gives for each of its pieces of
+    /* The sums of f32, and what `fingerprint` gives for each of its pieces of
      * PLUMB_FINGERPRINT_WORDS, from the first multiplier on. */
-    void (*sums_printed)(const void *x, size_t n, const struct plumb_multipliers *multipliers,
+    void (*sums_printed)(const void *x, size_t n, double pivot,
+                         const struct plumb_multipliers *multipliers,
                          struct plumb_block_sums *sums, uint64_t *prints);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                         struct plumb_block_sums *sums, struct plumb_block_special *special);
+    /* With `high` infinite nothing is at it. */
     void (*counts)(enum plumb_dtype direct, const void *x, size_t n, double low, double high,
                    struct plumb_block_counts *counts);
     /* tolerance: relative, absolute. NULL: close, d_outward and a_absolute are left out,

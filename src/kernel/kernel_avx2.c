@@ -63,7 +63,8 @@ PLUMB_AVX2_INLINE __m256i widen_counts(__m256i counts)
 
 /* Eight at a time: the limits of a type that floats hold are floats, too. */
 PLUMB_AVX2_INLINE size_t count_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
-                                      double low, double high, struct count_registers *r)
+                                      double low, double high, bool tops,
+                                      struct count_registers *r)
 {
     const __m256 least = _mm256_set1_ps((float)low), most = _mm256_set1_ps((float)high);
     const __m256 sign = _mm256_set1_ps(-0.0F), nothing = _mm256_setzero_ps();
@@ -73,7 +74,8 @@ PLUMB_AVX2_INLINE size_t count_floats(enum plumb_dtype direct, const unsigned ch
             _mm256_andnot_ps(sign, load_floats(direct, x + i * direct_size(direct)));
         r->zero = count_floats_if(r->zero, m, nothing, _CMP_EQ_OQ);
         r->below = count_floats_if(r->below, m, least, _CMP_LT_OQ);
-        r->at = count_floats_if(r->at, m, most, _CMP_GE_OQ);
+        if (tops)
+            r->at = count_floats_if(r->at, m, most, _CMP_GE_OQ);
     }
     r->zero = widen_counts(r->zero);
     r->below = widen_counts(r->below);
@@ -96,16 +98,21 @@ PLUMB_AVX2_INLINE size_t count_doubles(const unsigned char *x, size_t n, double 
 PLUMB_AVX2_INLINE void count_block(enum plumb_dtype direct, const unsigned char *x, size_t n,
                                    double low, double high, struct plumb_block_counts *counts)
 {
+    const bool tops = high < (double)INFINITY; /* usually nothing is near the largest value */
     struct count_registers r = {_mm256_setzero_si256(), _mm256_setzero_si256(),
                                 _mm256_setzero_si256()};
-    const size_t i = direct == PLUMB_F64 ? count_doubles(x, n, low, high, &r)
-                                         : count_floats(direct, x, n, low, high, &r);
+    size_t i;
+    if (direct == PLUMB_F64)
+        i = count_doubles(x, n, low, high, &r);
+    else
+        i = tops ? count_floats(direct, x, n, low, high, true, &r)
+                 : count_floats(direct, x, n, low, high, false, &r);
     plumb_kernel_scalar()->counts(direct, x + i * direct_size(direct), n - i, low, high,
                                   counts);
     const uint64_t zero = fold_counts(r.zero);
     counts->zero += zero;
     counts->below += fold_counts(r.below) - (low > 0 ? zero : 0);
-    counts->at += fold_counts(r.at);
+    counts->at += tops ? fold_counts(r.at) : 0;
 }
 
 static PLUMB_AVX2 void counts(enum plumb_dtype direct, const void *x, size_t n, double low,

@@ -97,16 +97,15 @@ PLUMB_AVX2_INLINE uint64_t fold_counts(__m256i counts)
     return fold_count4(lane);
 }
 
-/* What a fingerprint's words add up to, times the lower halves of their multipliers at even and at odd
- * places, and times the upper halves. */
+/* What a fingerprint's words add up to, times the lower halves of their multipliers and times the upper
+ * ones. */
 struct print_registers {
-    __m256i even, odd, high;
+    __m256i low, high;
 };
 
 PLUMB_AVX2_INLINE struct print_registers clear_prints(void)
 {
-    const __m256i nothing = _mm256_setzero_si256();
-    return (struct print_registers){nothing, nothing, nothing};
+    return (struct print_registers){_mm256_setzero_si256(), _mm256_setzero_si256()};
 }
 
 /* A word times a 64-bit multiplier: the product with its lower half, eight bytes wide, and the
@@ -115,11 +114,11 @@ PLUMB_AVX2_INLINE struct print_registers clear_prints(void)
 PLUMB_AVX2_INLINE void print_eight(struct print_registers *r, __m256i w, const uint32_t *low,
                                    const uint32_t *high)
 {
-    const __m256i *low_at = (const void *)low, *odd_at = (const void *)(low + 1);
+    const __m256i *even_at = (const void *)low, *odd_at = (const void *)(low + 1);
     const __m256i *high_at = (const void *)high;
-    r->even = _mm256_add_epi64(r->even, _mm256_mul_epu32(w, _mm256_loadu_si256(low_at)));
-    r->odd = _mm256_add_epi64(
-        r->odd, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_loadu_si256(odd_at)));
+    r->low = _mm256_add_epi64(r->low, _mm256_mul_epu32(w, _mm256_loadu_si256(even_at)));
+    r->low = _mm256_add_epi64(
+        r->low, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_loadu_si256(odd_at)));
     r->high = _mm256_add_epi32(r->high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
 }
 
@@ -127,14 +126,14 @@ PLUMB_AVX2_INLINE void print_eight(struct print_registers *r, __m256i w, const u
 PLUMB_AVX2_INLINE uint64_t fold_prints(const struct print_registers *r)
 {
     const __m256i highs = _mm256_add_epi64(r->high, _mm256_srli_epi64(r->high, 32));
-    return fold_counts(_mm256_add_epi64(r->even, r->odd)) + (fold_counts(highs) << 32);
+    return fold_counts(r->low) + (fold_counts(highs) << 32);
 }
 
 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_block_sums *sums);
 void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                          struct plumb_sum_lanes *lanes);
-void plumb_avx2_sums_printed(const void *x, size_t n,
+void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
                              const struct plumb_multipliers *multipliers,
                              struct plumb_block_sums *sums, uint64_t *prints);
 void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,

@@ -182,19 +182,20 @@ PLUMB_AVX2 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n
  * lie in the cache. While these are at hand, those a block further are on their way. */
 PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
                                         const struct plumb_multipliers *multipliers,
-                                        struct sum_registers *r, struct extreme_registers *e)
+                                        bool pivots, __m256d pivot, struct sum_registers *r,
+                                        struct extreme_registers *e)
 {
     const uint32_t *low = multipliers->low, *high = multipliers->high;
     struct print_registers print = clear_prints();
     for (size_t i = 0; i < n; i += 8) {
         _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        add_eight(r, e, PLUMB_F32, from + 4 * i, false, _mm256_setzero_pd());
+        add_eight(r, e, PLUMB_F32, from + 4 * i, pivots, pivot);
         print_eight(&print, load_bits(from + 4 * i), low + i, high + i);
     }
     return fold_prints(&print);
 }
 
-PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n,
+PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
                                         const struct plumb_multipliers *multipliers,
                                         struct plumb_block_sums *result, uint64_t *prints)
 {
@@ -204,11 +205,14 @@ PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n,
     sum_lanes_clear(&lanes);
     load_sums(&r, &lanes);
     struct extreme_registers e = load_extremes(&lanes);
+    const __m256d distance = _mm256_set1_pd(pivot);
     size_t at = 0;
     for (size_t words; at + 8 <= n; at += words) {
         words = n - at < PLUMB_FINGERPRINT_WORDS ? (n - at) / 8 * 8 : PLUMB_FINGERPRINT_WORDS;
+        const unsigned char *piece = from + 4 * at;
         prints[at / PLUMB_FINGERPRINT_WORDS] =
-            print_floats(from + 4 * at, words, multipliers, &r, &e);
+            pivot == 0 ? print_floats(piece, words, multipliers, false, distance, &r, &e)
+                       : print_floats(piece, words, multipliers, true, distance, &r, &e);
     }
     store_sums(&r, &lanes);
     store_extremes(e, &lanes);
@@ -221,7 +225,7 @@ PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n,
     double rest[8];
     plumb_widen(PLUMB_F32, from + 4 * at, n - at, rest);
     for (size_t i = at; i < n; i++)
-        sum_lane_add(&lanes, i % SUM_LANES, rest[i - at], 0);
+        sum_lane_add(&lanes, i % SUM_LANES, rest[i - at], pivot);
     sum_lanes_fold(&lanes, result);
 }
 

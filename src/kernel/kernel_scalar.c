@@ -72,7 +72,7 @@ static void counts(enum plumb_dtype direct, const void *x, size_t n, double low,
         const double magnitude = fabs(values[i]);
         result->zero += magnitude == 0;
         result->below += magnitude < low && magnitude != 0;
-        result->at += magnitude >= high;
+        result->at += magnitude >= high && high < (double)INFINITY;
     }
 }
 
@@ -125,11 +125,12 @@ static uint64_t fingerprint(const void *words, size_t n,
     return sum;
 }
 
-static void sums_printed(const void *x, size_t n, const struct plumb_multipliers *multipliers,
+static void sums_printed(const void *x, size_t n, double pivot,
+                         const struct plumb_multipliers *multipliers,
                          struct plumb_block_sums *result, uint64_t *prints)
 {
     const unsigned char *from = x;
-    sums(PLUMB_F32, x, n, 0, result);
+    sums(PLUMB_F32, x, n, pivot, result);
     for (size_t at = 0, words; at < n; at += words) {
         words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
         *prints++ = fingerprint(from + 4 * at, words, multipliers, 0);

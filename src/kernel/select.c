@@ -2,26 +2,31 @@
 #include "kernel.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Last distance of each bucket but the last: 0, 1, 2, 3-4, 5-16, 17-256, 257-65536. */
 const uint64_t plumb_ulp_limits[PLUMB_ULP_LIMITS] = {0, 1, 2, 4, 16, 256, 65536};
 
-static const struct plumb_kernel *chosen;
+static _Atomic(const struct plumb_kernel *) chosen;
 static pthread_once_t choosing = PTHREAD_ONCE_INIT;
 
 static void choose(void)
 {
     const char *wanted = getenv("PLUMB_CPU");
     const struct plumb_kernel *avx2 = plumb_kernel_avx2();
-    chosen = avx2 && !(wanted && strcmp(wanted, "scalar") == 0) ? avx2 : plumb_kernel_scalar();
+    const bool plain = !avx2 || (wanted && strcmp(wanted, "scalar") == 0);
+    atomic_store_explicit(&chosen, plain ? plumb_kernel_scalar() : avx2, memory_order_release);
 }
 
 const struct plumb_kernel *plumb_kernel(void)
 {
+    const struct plumb_kernel *kernel = atomic_load_explicit(&chosen, memory_order_acquire);
+    if (kernel) /* asked for every block: this is quicker than pthread_once */
+        return kernel;
     pthread_once(&choosing, choose);
-    return chosen;
+    return atomic_load_explicit(&chosen, memory_order_acquire);
 }
 
 const char *plumb_cpu(void)

@@ -37,11 +37,12 @@ double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
 }
 
 /* What training is made of: both at once. */
-static void sum_and_print(const unsigned char *values, size_t n, struct plumb_block_sums *sums,
-                          struct plumb_fingerprint_state *print)
+static void sum_and_print(const unsigned char *values, size_t n, double pivot,
+                          struct plumb_block_sums *sums, struct plumb_fingerprint_state *print)
 {
     uint64_t prints[PLUMB_BLOCK_PRINTS];
-    plumb_kernel()->sums_printed(values, n, plumb_fingerprint_multipliers(), sums, prints);
+    plumb_kernel()->sums_printed(values, n, pivot, plumb_fingerprint_multipliers(print), sums,
+                                 prints);
     for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS)
         plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
 }
@@ -58,8 +59,8 @@ static void sum_block(enum plumb_dtype direct, const unsigned char *values, size
         kernel->sums(direct, values, n, pivot, sums);
         return;
     }
-    if (direct == PLUMB_F32 && pivot == 0) {
-        sum_and_print(values, n, sums, print);
+    if (direct == PLUMB_F32) {
+        sum_and_print(values, n, pivot, sums, print);
         return;
     }
     sum_lanes_clear(&lanes);
@@ -95,10 +96,11 @@ static void count_values(enum plumb_dtype part, enum plumb_dtype direct, const v
                          struct plumb_block_stats *block)
 {
     struct plumb_block_counts found;
+    const bool reaches = largest_magnitude(sums) >= plumb_dtype_max(part) && part != PLUMB_BOOL;
     if (sums->min_absolute >= plumb_dtype_min_normal(part) && sums->min_absolute != 0 &&
-        largest_magnitude(sums) < plumb_dtype_max(part))
+        !reaches)
         return;
-    const double top = part == PLUMB_BOOL ? (double)INFINITY : plumb_dtype_max(part);
+    const double top = reaches ? plumb_dtype_max(part) : (double)INFINITY;
     plumb_kernel()->counts(direct, values, n, plumb_dtype_min_normal(part), top, &found);
     block->zero = found.zero;
     block->subnormal = found.below;

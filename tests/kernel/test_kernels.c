@@ -263,9 +263,11 @@ static void test_printed_sums(void **unused)
         struct plumb_block_sums apart, sums[2];
         uint64_t prints[2][PLUMB_BLOCK_PRINTS];
         fill(PLUMB_F32, values, NULL, n, n % 2 ? ORDINARY : SPARSE);
-        plumb_kernel_scalar()->sums(PLUMB_F32, values, n, 0, &apart);
-        plumb_kernel_scalar()->sums_printed(values, n, &multipliers, &sums[0], prints[0]);
-        plumb_kernel_avx2()->sums_printed(values, n, &multipliers, &sums[1], prints[1]);
+        const double pivot = n % 4 < 2 ? 0 : 0.25;
+        plumb_kernel_scalar()->sums(PLUMB_F32, values, n, pivot, &apart);
+        plumb_kernel_scalar()->sums_printed(values, n, pivot, &multipliers, &sums[0],
+                                            prints[0]);
+        plumb_kernel_avx2()->sums_printed(values, n, pivot, &multipliers, &sums[1], prints[1]);
         assert_memory_equal(&apart, &sums[0], sizeof apart);
         assert_memory_equal(&apart, &sums[1], sizeof apart);
         for (size_t at = 0, words, k = 0; at < n; at += words, k++) {
