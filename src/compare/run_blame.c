@@ -33,6 +33,7 @@ struct walk {
     double worst;         /* error of what ops made so far */
     bool not_finite;      /* one of them made something that is finite on one side only */
     double gradient_norm; /* of A's largest gradient; 0 if it is of no use */
+    double coarsest; /* rounding of the narrowest type that anything before the update has */
 };
 
 void plumb_blame_release(struct plumb_blame *blame)
@@ -105,9 +106,16 @@ static void find_errors(struct walk *walk)
 {
     const struct plumb_step_pair *pair = walk->pair;
     const struct plumb_step_side *a = &pair->alignment->a;
-    for (size_t i = 0; i < a->row_count; i++)
-        if (a->partner[i] != PLUMB_NO_ROW)
-            plumb_row_compare(&pair->a[i], &pair->b[a->partner[i]], &walk->errors[i]);
+    for (size_t i = 0; i < a->row_count; i++) {
+        if (a->partner[i] == PLUMB_NO_ROW)
+            continue;
+        const struct plumb_row *one = &pair->a[i], *two = &pair->b[a->partner[i]];
+        plumb_row_compare(one, two, &walk->errors[i]);
+        if (one->phase != PLUMB_PHASE_OPTIMIZER)
+            walk->coarsest =
+                fmax(walk->coarsest, plumb_row_allowance((enum plumb_dtype)one->dtype,
+                                                         (enum plumb_dtype)two->dtype, 0));
+    }
     walk->blame->failed |= !plumb_value_pair_compare_rows(pair->values, pair->alignment,
                                                           pair->a, pair->b, walk->errors);
 }
@@ -199,7 +207,10 @@ static double limit_of(const struct walk *walk, const struct plumb_row *row,
         return gain_of_values * usual;
     if (first && row->phase == PLUMB_PHASE_FORWARD)
         return fmax(usual_gain * before, own_share * error->allowed);
-    return fmax(usual_gain * usual, walk->state->has_step ? seen_later : seen_by_statistics);
+    const double seen = walk->state->has_step ? seen_later : seen_by_statistics;
+    /* A gradient that the optimizer gets in f32 was computed from what narrower types left. */
+    const bool given = row->phase == PLUMB_PHASE_OPTIMIZER && row->role == PLUMB_ROW_IN;
+    return fmax(usual_gain * usual, given ? fmax(seen, own_share * walk->coarsest) : seen);
 }
 
 /* More than all errors up to here explain? */
