@@ -5,6 +5,7 @@ This file only chooses the route, hands over the table of operators and names mo
 does not succeed a dispatch mode does the same more slowly. The run's configuration says which it was.
 """
 import os
+import weakref
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -15,7 +16,7 @@ from . import _plumb, torch_reference
 from .capture import guarded
 from .torch_collectives import NAMES
 from .torch_device import FORCED
-from .torch_modules import Modules
+from .torch_modules import STATE_SLOTS, Modules
 from .torch_ops_device import Aside, DeviceMode
 
 COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT, OUT = 1, 2, 4, 8, 16, 32, 64
@@ -131,6 +132,45 @@ def prepare_modes():
                               getattr(torch._C, "_current_graph_task_id", None))
 
 
+class Places:
+    """Where the parameters of one optimizer, their gradients and what it keeps of them are shown. Looked up
+    once: an update shows hundreds of them."""
+
+    def __init__(self, optimizer, names, wants):
+        self.optimizer = weakref.ref(optimizer)
+        self.rows = []  # (parameter, place and slot of its gradient, place of its update); None: not wanted
+        for number, group in enumerate(optimizer.param_groups):
+            for index, parameter in enumerate(group["params"]):
+                name = names.of_parameter(parameter, number, index)
+                path, kind, own = names.owners[id(parameter)]
+                update = _plumb.ops_place(_plumb.OPTIMIZER, name, "update") if wants(f"{name}.update") else None
+                self.rows.append((parameter, _plumb.ops_place(_plumb.BACKWARD, path, kind), "grad:" + own, update))
+
+    def are_of(self, optimizer):
+        """Groups may be added while training, and an address may be another optimizer's later."""
+        count = sum(len(group["params"]) for group in optimizer.param_groups)
+        return self.optimizer() is optimizer and count == len(self.rows)
+
+    def gradients(self):
+        return [(place, slot, parameter.grad) for parameter, place, slot, _ in self.rows
+                if place is not None and parameter.grad is not None]
+
+    def given(self):
+        return [(update, "grad", parameter.grad) for parameter, _, _, update in self.rows
+                if update is not None and parameter.grad is not None]
+
+    def updated(self):
+        shown, states = [], self.optimizer().state
+        for parameter, _, _, update in self.rows:
+            if update is None or parameter.grad is None:
+                continue
+            shown.append((update, "param", parameter))
+            for key, value in states.get(parameter, {}).items():
+                if isinstance(value, torch.Tensor) and value.ndim:
+                    shown.append((update, STATE_SLOTS.get(key) or f"state:{key}", value))
+        return shown
+
+
 class Operators:
     """A listener of the session."""
 
@@ -143,7 +183,8 @@ class Operators:
         self.mode = None  # of the slower route
         self.model = None  # whose forward pass began the recording
         self.reference = None
-        self.modules = Modules(session, names, with_values=False)  # what operators do not show: weights and updates
+        self.modules = Modules(session, names, with_values=False)  # what operators do not show: the first weights
+        self.places = {}  # id of an optimizer -> Places
         self.shown = False  # the weights that the recording began with
 
     def install(self):
@@ -198,6 +239,7 @@ class Operators:
             _plumb.dispatch_reference(None, None)
             for name, value in self.reference.counts().items():
                 session.config(f"capture.reference.{name}", value)
+        self.places.clear()
         _plumb.ops_open(None, None, "stats")
 
     def is_on_a_device(self):
@@ -261,16 +303,10 @@ class Operators:
         if not self.on:
             return
         _plumb.ops_optimizer(True)
-        gradients = []
-        for number, group in enumerate(optimizer.param_groups):
-            for index, parameter in enumerate(group["params"]):
-                if parameter.grad is not None:
-                    self.names.of_parameter(parameter, number, index)
-                    path, kind, own = self.names.owners[id(parameter)]
-                    gradients.append((path, kind, "grad:" + own, parameter.grad))
-        _plumb.ops_gradients(gradients)
+        places = self.places_of(optimizer)
+        _plumb.ops_show(places.gradients(), 0)
         if not self.is_far():
-            self.modules.before_update(optimizer, arguments, keywords)
+            _plumb.ops_show(places.given(), _plumb.stack_now())
 
     @guarded
     def after_update(self, optimizer, arguments, keywords):
@@ -278,7 +314,13 @@ class Operators:
             return
         _plumb.ops_optimizer(False)
         if not self.is_far():
-            self.modules.after_update(optimizer, arguments, keywords)
+            _plumb.ops_show(self.places_of(optimizer).updated(), _plumb.stack_now())
+
+    def places_of(self, optimizer):
+        places = self.places.get(id(optimizer))
+        if places is None or not places.are_of(optimizer):
+            places = self.places[id(optimizer)] = Places(optimizer, self.names, self.session.options.wants)
+        return places
 
 
 def install(session, names):

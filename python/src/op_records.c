@@ -59,6 +59,11 @@ void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns
     (void)pthread_mutex_unlock(&records.lock);
 }
 
+bool plumb_op_is_open(void)
+{
+    return records.recorder != NULL;
+}
+
 void plumb_op_records_begin_step(void)
 {
     plumb_seen_forget_all();
@@ -112,12 +117,13 @@ static const char *next_pattern(const char *pattern)
     return comma ? comma + 1 : NULL;
 }
 
-static bool is_wanted(uint32_t module, const char *name)
+static bool is_wanted(const char *path, const char *name)
 {
     char label[2 * LABEL];
-    const char *path = plumb_module_path(module);
+    if (!records.patterns)
+        return true;
     (void)snprintf(label, sizeof label, "%s%s%s", path, *path ? "." : "", name);
-    bool wanted = !records.patterns;
+    bool wanted = false;
     for (const char *at = records.patterns; at && !wanted; at = next_pattern(at))
         wanted = matches(at, name) || matches(at, label);
     return wanted;
@@ -129,7 +135,7 @@ static void make_place(struct place *place)
     char name[LABEL];
     (void)snprintf(name, sizeof name, "%s%s", place->op->label,
                    place->kind & 4 ? ".recompute" : "");
-    if (is_wanted(place->module, name))
+    if (is_wanted(plumb_module_path(place->module), name))
         place->handle =
             plumb_record_place(records.recorder, (enum plumb_phase)(place->kind & 3),
                                plumb_module_path(place->module), name);
@@ -337,20 +343,35 @@ void plumb_op_skip(struct plumb_op_call *call, bool output, enum plumb_op_look l
     }
 }
 
-void plumb_op_record_at(uint32_t module, enum plumb_phase phase, const char *op,
-                        const char *slot, const struct plumb_op_tensor *tensor)
+struct plumb_place *plumb_op_place(enum plumb_phase phase, const char *module, const char *op)
+{
+    return records.recorder && is_wanted(module, op)
+               ? plumb_record_place(records.recorder, phase, module, op)
+               : NULL;
+}
+
+void plumb_op_visit(struct plumb_place *place, uint32_t stack)
+{
+    plumb_record_enter_place(records.recorder, place, 0);
+    plumb_record_called_at(records.recorder, stack);
+}
+
+void plumb_op_end_visit(void)
+{
+    plumb_record_leave(records.recorder);
+}
+
+void plumb_op_show(const char *slot, const struct plumb_op_tensor *tensor)
 {
     struct plumb_known known = {.known = false};
     const enum plumb_seen_match match = plumb_seen_find(tensor, &known);
     const bool reads = match < PLUMB_SEEN_ALL || records.save == PLUMB_SAVE_TENSORS;
     const void *values = reads ? plumb_op_tensor_values(tensor) : NULL;
-    if ((reads && !values) || !is_wanted(module, op))
+    if (reads && !values)
         return;
     known.known = match == PLUMB_SEEN_ALL;
-    plumb_record_enter(records.recorder, phase, plumb_module_path(module), op, 0);
     plumb_record_known(records.recorder, slot, tensor->dtype, tensor->rank, tensor->shape,
                        values, &known);
-    plumb_record_leave(records.recorder);
     count(&counted.tensors, 1);
 }
 
@@ -358,7 +379,7 @@ void plumb_op_record_known(enum plumb_phase phase, const char *module, const cha
                            const char *slot, enum plumb_dtype dtype, int rank,
                            const int64_t *shape, struct plumb_known *known)
 {
-    if (!is_wanted(plumb_module_number(module), op))
+    if (!is_wanted(module, op))
         return;
     plumb_record_enter(records.recorder, phase, module, op, call);
     plumb_record_known(records.recorder, slot, dtype, rank, shape, NULL, known);

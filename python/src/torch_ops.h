@@ -19,6 +19,7 @@
  * by label or name; NULL: all. */
 void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns,
                            enum plumb_save save);
+bool plumb_op_is_open(void);
 void plumb_op_records_begin_step(void);
 
 /* How a running operator is recorded; one for each thread. */
@@ -49,9 +50,12 @@ void plumb_op_output(struct plumb_op_call *call, const struct plumb_op_tensor *t
 /* An input or output that there is, but cannot be read. */
 void plumb_op_skip(struct plumb_op_call *call, bool output, enum plumb_op_look look);
 void plumb_op_leave(struct plumb_op_call *call);
-/* A tensor outside of operators: a parameter's gradient. */
-void plumb_op_record_at(uint32_t module, enum plumb_phase phase, const char *op,
-                        const char *slot, const struct plumb_op_tensor *tensor);
+/* Tensors outside of operators: parameters, their gradients, what the optimizer keeps. NULL: not to be
+ * recorded. A place is good until the recorder is closed. */
+struct plumb_place *plumb_op_place(enum plumb_phase phase, const char *module, const char *op);
+void plumb_op_visit(struct plumb_place *place, uint32_t stack);
+void plumb_op_show(const char *slot, const struct plumb_op_tensor *tensor);
+void plumb_op_end_visit(void);
 
 /* A tensor whose numbers were computed on its device. */
 void plumb_op_record_known(enum plumb_phase phase, const char *module, const char *op, int call,
