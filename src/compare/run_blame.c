@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_EVENTS = 20000, MOST_EVENTS_OF_STEP = 256, MOST_FED = 1 << 20 };
-
 /* An error may grow so much from an op's input to its output, or from one step to the next. */
 static const double usual_gain = 32, gain_of_values = 8;
 /* Statistics do not see a gradient that took another way through a maximum or a relu: below this,
@@ -33,54 +31,9 @@ struct walk {
     double worst;         /* error of what ops made so far */
     bool not_finite;      /* one of them made something that is finite on one side only */
     double gradient_norm; /* of A's largest gradient; 0 if it is of no use */
-    double coarsest; /* rounding of the narrowest type that anything before the update has */
+    double coarsest;  /* rounding of the narrowest type that anything before the update has */
+    double cancelled; /* error of parameters' gradients beside themselves: sums that cancel */
 };
-
-void plumb_blame_release(struct plumb_blame *blame)
-{
-    plumb_free(blame->events);
-    plumb_free(blame->fed);
-    *blame = (struct plumb_blame){0};
-}
-
-/* ---- growing lists ----------------------------------------------------------------------------- */
-
-struct plumb_event *plumb_blame_add(struct plumb_blame *blame, size_t first_of_step)
-{
-    if (blame->event_count >= MOST_EVENTS ||
-        blame->event_count - first_of_step >= MOST_EVENTS_OF_STEP) {
-        blame->events_lost++;
-        return NULL;
-    }
-    if (blame->event_count == blame->event_capacity) {
-        const size_t capacity = blame->event_capacity ? 2 * blame->event_capacity : 16;
-        struct plumb_event *events =
-            plumb_realloc_array(blame->events, capacity, sizeof *events);
-        if (!events) {
-            blame->failed = true;
-            return NULL;
-        }
-        blame->events = events;
-        blame->event_capacity = capacity;
-    }
-    return &blame->events[blame->event_count++];
-}
-
-static void add_fed(struct plumb_blame *blame, int64_t step, uint32_t label)
-{
-    if (blame->fed_count == blame->fed_capacity) {
-        const size_t capacity = blame->fed_capacity ? 2 * blame->fed_capacity : 64;
-        struct plumb_fed *fed = blame->fed_count < MOST_FED
-                                    ? plumb_realloc_array(blame->fed, capacity, sizeof *fed)
-                                    : NULL;
-        blame->failed |= !fed && blame->fed_count < MOST_FED;
-        if (!fed)
-            return;
-        blame->fed = fed;
-        blame->fed_capacity = capacity;
-    }
-    blame->fed[blame->fed_count++] = (struct plumb_fed){step, label};
-}
 
 static double *history_of(struct walk *walk, uint32_t place)
 {
@@ -186,6 +139,8 @@ static void judge_against_inputs(struct walk *walk, const struct plumb_step_op *
             continue;
         const double terms = a->count > 0 ? fmax(count / (double)a->count, 1) : 1;
         const double scale = fmax(a->stats.l2, norm * sqrt(terms));
+        if (isfinite(error->error))
+            walk->cancelled = fmax(walk->cancelled, error->error);
         if (scale > 0)
             error->error = error->distance / scale;
     }
@@ -208,9 +163,11 @@ static double limit_of(const struct walk *walk, const struct plumb_row *row,
     if (first && row->phase == PLUMB_PHASE_FORWARD)
         return fmax(usual_gain * before, own_share * error->allowed);
     const double seen = walk->state->has_step ? seen_later : seen_by_statistics;
-    /* A gradient that the optimizer gets in f32 was computed from what narrower types left. */
+    /* What the optimizer gets in f32 was computed from what narrower types left, and nobody tells it what
+     * cancelled on the way. */
     const bool given = row->phase == PLUMB_PHASE_OPTIMIZER && row->role == PLUMB_ROW_IN;
-    return fmax(usual_gain * usual, given ? fmax(seen, own_share * walk->coarsest) : seen);
+    const double left = own_share * fmax(walk->coarsest, walk->cancelled);
+    return fmax(usual_gain * usual, given ? fmax(seen, left) : seen);
 }
 
 /* More than all errors up to here explain? */
@@ -255,10 +212,13 @@ static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *c
         *culprit = maker_b;
         return EXTRA_OP;
     }
-    if (paired)
+    /* Two weights may happen to be equal, as those of norms are at first: neither is made of the other. */
+    if (paired && walk->pair->a[source].role == PLUMB_ROW_OUT)
         return CHANGED;
     if (is_weight(walk, row))
         return walk->state->dirty ? CARRIED : OUTSIDE;
+    if (paired)
+        return CHANGED;
     return explained ? CARRIED : OUTSIDE;
 }
 
@@ -530,7 +490,7 @@ static void visit_op(struct walk *walk, const struct plumb_step_op *op)
     look_at_inputs(walk, op, &view);
     look_at_outputs(walk, op, &view);
     if (view.input_differs && op->phase == PLUMB_PHASE_COLLECTIVE)
-        add_fed(walk->blame, walk->pair->step, op->label);
+        plumb_blame_add_fed(walk->blame, walk->pair->step, op->label);
     if (view.unexplained != PLUMB_NO_ROW)
         report_input(walk, (size_t)view.unexplained, view.cause, view.culprit);
     else if (view.output != PLUMB_NO_ROW)

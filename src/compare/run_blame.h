@@ -119,6 +119,7 @@ void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
                       const struct plumb_step_pair *pair);
 /* Room for one more event of a step whose first is `first_of_step`; NULL if there is none. */
 struct plumb_event *plumb_blame_add(struct plumb_blame *blame, size_t first_of_step);
+void plumb_blame_add_fed(struct plumb_blame *blame, int64_t step, uint32_t label);
 /* run_lone_weights.c: blames weights that an op has on one side only. */
 void plumb_blame_lone_weights(struct plumb_blame *blame, const struct plumb_rank_state *state,
                               const struct plumb_step_pair *pair);
