@@ -88,6 +88,19 @@ static void pair_by_slot(const struct row_pairing *pairing, const struct plumb_s
     }
 }
 
+/* The user's map says which slot is which; what it leaves out has no partner. */
+static void pair_by_map(const struct row_pairing *pairing, const struct plumb_step_op *op,
+                        const struct plumb_step_op *other)
+{
+    const struct plumb_step_side *a = &pairing->alignment->a, *b = &pairing->alignment->b;
+    for (int32_t i = (int32_t)op->first; i != PLUMB_NO_ROW; i = a->next[i])
+        for (int32_t k = (int32_t)other->first;
+             k != PLUMB_NO_ROW && a->partner[i] == PLUMB_NO_ROW; k = b->next[k])
+            if (b->partner[k] == PLUMB_NO_ROW &&
+                pairing->rows_a[i].match_slot == pairing->rows_b[k].slot)
+                join(pairing, i, k);
+}
+
 /* ---- ops that are called differently --------------------------------------------------------------- */
 
 static bool fits_by_value(const struct plumb_row *a, const struct plumb_row *b)
@@ -153,6 +166,10 @@ void plumb_rows_pair(struct plumb_alignment *alignment, const struct plumb_row *
     const struct plumb_step_op *other = &alignment->b.ops[op->partner];
     forget_rows(&alignment->a, &alignment->b, op);
     forget_rows(&alignment->b, &alignment->a, other);
+    if (rows_a[op->first].match_slot != PLUMB_NO_NAME && op->matched_by == PLUMB_MATCH_NAME) {
+        pair_by_map(&pairing, op, other);
+        return;
+    }
     if (op->name == other->name || op->matched_by == PLUMB_MATCH_RULE) {
         pair_by_slot(&pairing, op, other);
         return;

@@ -47,17 +47,28 @@ static enum plumb_status read_classes(struct plumb_label_map *map, const struct 
 }
 
 enum plumb_status plumb_label_map_open(struct plumb_label_map *map, const char *path,
-                                       const struct plumb_run *run, struct plumb_error *err)
+                                       const struct plumb_run *run, bool is_mindspore,
+                                       struct plumb_error *err)
 {
-    *map = (struct plumb_label_map){0};
-    const enum plumb_status status = plumb_name_map_read(path, &map->names, err);
+    bool has_apis = false;
+    *map = (struct plumb_label_map){.side =
+                                        is_mindspore ? PLUMB_API_MINDSPORE : PLUMB_API_PYTORCH};
+    enum plumb_status status = plumb_api_map_read(path, &map->apis, &has_apis, err);
+    if (!status && !has_apis)
+        status = plumb_name_map_read(path, &map->names, err);
     return status ? status : read_classes(map, run, err);
+}
+
+bool plumb_label_map_is_empty(const struct plumb_label_map *map)
+{
+    return !map->names.count && !map->apis.count;
 }
 
 void plumb_label_map_release(struct plumb_label_map *map)
 {
     plumb_table_release(&map->classes);
     plumb_name_map_release(&map->names);
+    plumb_api_map_release(&map->apis);
     plumb_arena_release(&map->arena);
 }
 
@@ -138,6 +149,12 @@ const char *plumb_label_map_apply(const struct plumb_label_map *map, const char 
     struct walk_path walk = {.path = label, .length = plumb_label_path(label, op)};
     if (strlen(label) >= PLUMB_LABEL_SIZE / 2)
         return label;
+    const struct plumb_api_entry *api = plumb_api_map_find(&map->apis, map->side, op);
+    if (api) {
+        (void)snprintf(buffer, PLUMB_LABEL_SIZE, "%.*s%s%.400s%s", (int)walk.length, label,
+                       walk.length ? "." : "", api->name[!map->side], call);
+        return buffer;
+    }
     (void)snprintf(bare, sizeof bare, "%.*s", (int)(strlen(label) - strlen(call)), label);
     const char *whole = other_name(map, "", bare);
     if (whole) {
@@ -150,4 +167,11 @@ const char *plumb_label_map_apply(const struct plumb_label_map *map, const char 
         return label;
     (void)snprintf(buffer, PLUMB_LABEL_SIZE, "%.900s.%.100s%.20s", walk.result, op, call);
     return buffer;
+}
+
+const char *plumb_label_map_slot(const struct plumb_label_map *map, const char *op,
+                                 const char *slot, bool backward, char buffer[PLUMB_SLOT_SIZE])
+{
+    const struct plumb_api_entry *api = plumb_api_map_find(&map->apis, map->side, op);
+    return api ? plumb_api_entry_slot(api, map->side, slot, backward, buffer) : NULL;
 }

@@ -147,6 +147,7 @@ struct plumb_row plumb_row_of(const struct plumb_tensor_record *record)
         .label = PLUMB_NO_NAME,
         .op = PLUMB_NO_NAME,
         .slot = PLUMB_NO_NAME,
+        .match_slot = PLUMB_NO_NAME,
         .place = PLUMB_NO_NAME,
         .step = record->step,
         .count = 1,

@@ -20,7 +20,8 @@ enum plumb_row_role {
 struct plumb_row {
     uint32_t label, op, slot; /* names */
     uint32_t match;           /* the label that B has for it, if a map says so */
-    uint32_t place;           /* label, phase and slot as one number */
+    uint32_t match_slot; /* the slot, likewise; PLUMB_NO_NAME: no map speaks of this op's */
+    uint32_t place;      /* label, phase and slot as one number */
     int64_t step;
     int64_t count;        /* of elements */
     uint64_t shape;       /* as a number: equal shapes are equal */

@@ -203,13 +203,20 @@ static enum plumb_status compare_step(struct walking *walking, struct plumb_rank
     return diff->blame.failed ? plumb_fail_memory(err) : PLUMB_OK;
 }
 
-/* What B would call A's ops, by the user's map. */
+/* What B would call A's ops and their slots, by the user's map. */
 static enum plumb_status match_rows(struct walking *walking, struct plumb_error *err)
 {
     struct plumb_names *names = &walking->diff->names;
-    for (size_t i = 0; walking->map.names.count && i < walking->a.count; i++) {
+    if (plumb_label_map_is_empty(&walking->map))
+        return PLUMB_OK;
+    for (size_t i = 0; i < walking->a.count; i++) {
         struct plumb_row *row = &walking->a.rows[i];
-        char buffer[PLUMB_LABEL_SIZE];
+        char buffer[PLUMB_LABEL_SIZE], slot_buffer[PLUMB_SLOT_SIZE];
+        const char *slot =
+            plumb_label_map_slot(&walking->map, names->texts[row->op], names->texts[row->slot],
+                                 row->phase == PLUMB_PHASE_BACKWARD, slot_buffer);
+        if (slot && (row->match_slot = plumb_names_number(names, slot)) == PLUMB_NO_NAME)
+            return plumb_fail_memory(err);
         if (i && row->label == row[-1].label)
             row->match = row[-1].match;
         else
@@ -325,7 +332,9 @@ enum plumb_status plumb_run_diff_walk(struct plumb_run_diff *diff,
     diff->last_step = -1;
     enum plumb_status status = find_ranks(&walking, err);
     if (!status && options && options->map_path)
-        status = plumb_label_map_open(&walking.map, options->map_path, diff->a, err);
+        status =
+            plumb_label_map_open(&walking.map, options->map_path, diff->a,
+                                 plumb_text_starts(framework_of(diff->a), "mindspore"), err);
     if (!status && walking.rank_count)
         status = compare_windows(&walking, err);
     if (!status && options && options->write_map_path)
