@@ -74,7 +74,13 @@ class Against:
         if not counts["steps"]:
             series = ", ".join(self.parted) or "no series"
             return f"{self.path} has no tensor records of these steps; {series} of those that both have differs"
-        return f"{counts['records']} records of {counts['steps']} steps are the same as in {self.path}, to the last bit"
+        text = f"{counts['records']} records of {counts['steps']} steps are the same as in {self.path}, to the last bit"
+        if self.records.stopped():
+            text += "; the rest was not compared"
+        elif self.parted:
+            name, (step, *_) = min(self.parted.items(), key=lambda item: item[1][0])
+            text += f"; yet {name} differs from step {step} on: what makes the difference was not recorded"
+        return text
 
     def save(self, counts):
         if not counts["saved"]:

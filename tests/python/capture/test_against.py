@@ -83,6 +83,12 @@ class AgainstTest(CaptureTest):
         done = self.compare("op", "--other")
         self.assertIn("no longer compared", done.stderr)
         self.assertIn("step 1", done.stderr)
+        self.assertIn("to the last bit; the rest was not compared", done.stderr)
+
+    def test_a_difference_where_nothing_was_recorded(self):
+        self.train("a", options=("--level", "op", "--steps", "0-1"))
+        done = self.train("b", "--bad", options=("--against", self.path("a")))
+        self.assertIn("to the last bit; yet loss differs from step 2 on: what makes the difference was not recorded", done.stderr)
 
     def test_a_run_that_is_not_there(self):
         done = self.launch(self.path("train.py"), out="b", options=("--against", self.path("nowhere")), status=2)
