@@ -5,22 +5,16 @@
 
 #include <string.h>
 
-/* Every batch names its texts anew, so that the more rows share them the better. */
-static size_t most_rows(unsigned kind)
-{
-    return kind == PLUMB_BLOCK_TENSORS ? PLUMB_BATCH_TENSORS : PLUMB_BATCH_ROWS;
-}
-
 size_t plumb_batch_cost(unsigned kind)
 {
-    return sizeof(struct plumb_batch) + plumb_block_layout(kind)->row_size * most_rows(kind);
+    return sizeof(struct plumb_batch) + plumb_block_layout(kind)->row_size * PLUMB_BATCH_ROWS;
 }
 
 struct plumb_batch *plumb_batch_new(unsigned kind)
 {
     const size_t row_size = plumb_block_layout(kind)->row_size;
     struct plumb_batch *batch = plumb_alloc_array(1, sizeof *batch);
-    unsigned char *memory = plumb_alloc(row_size * most_rows(kind));
+    unsigned char *memory = plumb_alloc(row_size * PLUMB_BATCH_ROWS);
     if (!batch || !memory) {
         plumb_free(batch);
         plumb_free(memory);
@@ -59,7 +53,7 @@ void plumb_batch_begin(struct plumb_batch *batch, uint64_t serial)
 
 bool plumb_batch_is_full(const struct plumb_batch *batch)
 {
-    return batch->rows == most_rows(batch->kind) || batch->text.size >= PLUMB_BATCH_TEXT;
+    return batch->rows == PLUMB_BATCH_ROWS || batch->text.size >= PLUMB_BATCH_TEXT;
 }
 
 bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *offset)

@@ -14,7 +14,6 @@
 
 enum {
     PLUMB_BATCH_ROWS = 1024,
-    PLUMB_BATCH_TENSORS = 4096,      /* rows of tensors: an op-level step has thousands */
     PLUMB_BATCH_TEXT = 256 << 10,    /* a batch with more text than this is full */
     PLUMB_BATCH_LONGEST = 4 << 20,   /* of one text; longer ones are cut */
     PLUMB_BATCH_TEXT_OVERHEAD = 128, /* memory of one text beside twice its length */

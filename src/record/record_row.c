@@ -111,12 +111,20 @@ static bool name_usual(struct plumb_recorder *recorder, struct plumb_batch *batc
                        struct plumb_visit *visit, const struct plumb_value *value,
                        struct plumb_block_tensor *row)
 {
-    const struct plumb_usual_tensor *usual = find_usual(recorder, visit, value);
+    struct plumb_usual_tensor *usual = find_usual(recorder, visit, value);
     if (!usual)
         return name_tensor(recorder, batch, value, row);
-    return name_text(recorder, batch, usual->slot_text, &row->slot) &&
-           name_text(recorder, batch, usual->dtype_text, &row->dtype) &&
-           name_text(recorder, batch, usual->shape_text, &row->shape);
+    if (usual->serial != batch->serial) {
+        if (!name_text(recorder, batch, usual->slot_text, &usual->slot_id) ||
+            !name_text(recorder, batch, usual->dtype_text, &usual->dtype_id) ||
+            !name_text(recorder, batch, usual->shape_text, &usual->shape_id))
+            return false;
+        usual->serial = batch->serial;
+    }
+    row->slot = usual->slot_id;
+    row->dtype = usual->dtype_id;
+    row->shape = usual->shape_id;
+    return true;
 }
 
 static bool name_place(struct plumb_recorder *recorder, struct plumb_batch *batch,

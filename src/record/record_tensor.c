@@ -222,7 +222,7 @@ static void record(struct plumb_recorder *recorder, const struct plumb_value *va
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
     const int64_t step = recorder->step;
-    if (sound && is_new)
+    if (sound && is_new && !once)
         remember(recorder, &seen, known);
     if (sound && !recorder->stopped)
         add(recorder, visit, &seen, known, now);

@@ -31,13 +31,16 @@ struct plumb_text {
     uint32_t id;
 };
 
-/* The tensor that is usually the n-th to be recorded at a place, and its texts. */
+/* The tensor that is usually the n-th to be recorded at a place, and its texts; what is looked at for every
+ * row comes first. */
 struct plumb_usual_tensor {
-    struct plumb_text *slot_text, *dtype_text, *shape_text;
+    uint64_t serial; /* of the batch that the ids of its texts belong to; 0: none */
+    uint32_t slot_id, dtype_id, shape_id;
     enum plumb_dtype dtype;
     int rank;
     int64_t shape[PLUMB_USUAL_RANK];
     char slot[PLUMB_USUAL_SLOT];
+    struct plumb_text *slot_text, *dtype_text, *shape_text;
 };
 
 /* An op that was entered or asked for at least once. */
