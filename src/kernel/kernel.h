@@ -84,10 +84,11 @@ struct plumb_kernel {
     void (*add_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_sum_lanes *lanes);
     /* The sums of f32, and what `fingerprint` gives for each of its pieces of
-     * PLUMB_FINGERPRINT_WORDS, from the first multiplier on. */
+     * PLUMB_FINGERPRINT_WORDS, from the first multiplier on. With `zero` zeros are counted there, and
+     * min_absolute is that of the others. */
     void (*sums_printed)(const void *x, size_t n, double pivot,
                          const struct plumb_multipliers *multipliers,
-                         struct plumb_block_sums *sums, uint64_t *prints);
+                         struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,

@@ -55,12 +55,6 @@ PLUMB_AVX2_INLINE __m256i count_floats_if(__m256i counts, __m256 x, __m256 y, in
     return _mm256_sub_epi32(counts, _mm256_castps_si256(holds));
 }
 
-PLUMB_AVX2_INLINE __m256i widen_counts(__m256i counts)
-{
-    return _mm256_add_epi64(_mm256_srli_epi64(counts, 32),
-                            _mm256_and_si256(counts, _mm256_set1_epi64x(UINT32_MAX)));
-}
-
 /* Eight at a time: the limits of a type that floats hold are floats, too. */
 PLUMB_AVX2_INLINE size_t count_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
                                       double low, double high, bool tops,

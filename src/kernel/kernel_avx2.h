@@ -97,6 +97,12 @@ PLUMB_AVX2_INLINE uint64_t fold_counts(__m256i counts)
     return fold_count4(lane);
 }
 
+PLUMB_AVX2_INLINE __m256i widen_counts(__m256i counts)
+{
+    return _mm256_add_epi64(_mm256_srli_epi64(counts, 32),
+                            _mm256_and_si256(counts, _mm256_set1_epi64x(UINT32_MAX)));
+}
+
 /* What a fingerprint's words add up to, times the lower halves of their multipliers and times the upper
  * ones. */
 struct print_registers {
@@ -135,7 +141,7 @@ void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, doubl
                          struct plumb_sum_lanes *lanes);
 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
                              const struct plumb_multipliers *multipliers,
-                             struct plumb_block_sums *sums, uint64_t *prints);
+                             struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
 void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                             struct plumb_block_sums *sums, struct plumb_block_special *special);
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,

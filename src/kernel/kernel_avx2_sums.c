@@ -195,37 +195,112 @@ PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
     return fold_prints(&print);
 }
 
+/* The same where zeros are counted: one less than a magnitude's bits makes a zero the largest of all, so that
+ * it is neither the smallest nor hard to tell. */
+PLUMB_AVX2_INLINE uint64_t print_zeros(const unsigned char *from, size_t n,
+                                       const struct plumb_multipliers *multipliers,
+                                       __m256d pivot, struct sum_registers *r,
+                                       struct extreme_registers *e, __m256i *zeros)
+{
+    const __m256i one_less = _mm256_set1_epi32(-1);
+    const uint32_t *low = multipliers->low, *high = multipliers->high;
+    struct print_registers print = clear_prints();
+    for (size_t i = 0; i < n; i += 8) {
+        _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
+        const __m256i bits = load_bits(from + 4 * i);
+        const __m256 v = _mm256_castsi256_ps(bits);
+        const struct eight wide = load_eight(PLUMB_F32, from + 4 * i);
+        add_half(r, 0, wide.low, _mm256_sub_pd(wide.low, pivot));
+        add_half(r, 1, wide.high, _mm256_sub_pd(wide.high, pivot));
+        e->min = _mm256_min_ps(v, e->min);
+        e->max = _mm256_max_ps(v, e->max);
+        const __m256i code = _mm256_add_epi32(_mm256_add_epi32(bits, bits), one_less);
+        e->least = _mm256_min_epu32(code, e->least);
+        *zeros = _mm256_sub_epi32(*zeros, _mm256_cmpeq_epi32(code, one_less));
+        print_eight(&print, bits, low + i, high + i);
+    }
+    return fold_prints(&print);
+}
+
+/* What a block is summed with, from lanes and back. */
+struct block_registers {
+    struct sum_registers sums;
+    struct extreme_registers extremes;
+    __m256i zeros;
+};
+
+PLUMB_AVX2_INLINE struct block_registers load_block(const struct plumb_sum_lanes *lanes,
+                                                    bool zeros)
+{
+    struct block_registers block = {.extremes = load_extremes(lanes),
+                                    .zeros = _mm256_setzero_si256()};
+    load_sums(&block.sums, lanes);
+    if (zeros)
+        block.extremes.least = _mm256_add_epi32(block.extremes.least, _mm256_set1_epi32(-1));
+    return block;
+}
+
+PLUMB_AVX2_INLINE void store_block(struct block_registers *block, bool zeros,
+                                   struct plumb_sum_lanes *lanes)
+{
+    if (zeros)
+        block->extremes.least = _mm256_sub_epi32(block->extremes.least, _mm256_set1_epi32(-1));
+    store_sums(&block->sums, lanes);
+    store_extremes(block->extremes, lanes);
+}
+
+/* The elements that fill no register; `at` of `n` are done. */
+static void add_rest(const unsigned char *from, size_t at, size_t n, double pivot,
+                     struct plumb_sum_lanes *lanes, uint64_t *zero)
+{
+    double rest[8];
+    plumb_widen(PLUMB_F32, from + 4 * at, n - at, rest);
+    for (size_t i = at; i < n; i++) {
+        const size_t lane = i % SUM_LANES;
+        const double least = lanes->min_absolute[lane];
+        sum_lane_add(lanes, lane, rest[i - at], pivot);
+        if (zero && rest[i - at] == 0) {
+            lanes->min_absolute[lane] = least;
+            ++*zero;
+        }
+    }
+}
+
 PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
                                         const struct plumb_multipliers *multipliers,
-                                        struct plumb_block_sums *result, uint64_t *prints)
+                                        struct plumb_block_sums *result, uint64_t *prints,
+                                        uint64_t *zero)
 {
     const unsigned char *from = x;
-    struct plumb_sum_lanes lanes;
-    struct sum_registers r;
-    sum_lanes_clear(&lanes);
-    load_sums(&r, &lanes);
-    struct extreme_registers e = load_extremes(&lanes);
     const __m256d distance = _mm256_set1_pd(pivot);
+    struct plumb_sum_lanes lanes;
+    sum_lanes_clear(&lanes);
+    struct block_registers b = load_block(&lanes, zero);
     size_t at = 0;
     for (size_t words; at + 8 <= n; at += words) {
         words = n - at < PLUMB_FINGERPRINT_WORDS ? (n - at) / 8 * 8 : PLUMB_FINGERPRINT_WORDS;
         const unsigned char *piece = from + 4 * at;
-        prints[at / PLUMB_FINGERPRINT_WORDS] =
-            pivot == 0 ? print_floats(piece, words, multipliers, false, distance, &r, &e)
-                       : print_floats(piece, words, multipliers, true, distance, &r, &e);
+        uint64_t *print = &prints[at / PLUMB_FINGERPRINT_WORDS];
+        if (zero)
+            *print = print_zeros(piece, words, multipliers, distance, &b.sums, &b.extremes,
+                                 &b.zeros);
+        else if (pivot != 0)
+            *print =
+                print_floats(piece, words, multipliers, true, distance, &b.sums, &b.extremes);
+        else
+            *print =
+                print_floats(piece, words, multipliers, false, distance, &b.sums, &b.extremes);
     }
-    store_sums(&r, &lanes);
-    store_extremes(e, &lanes);
+    store_block(&b, zero, &lanes);
     const size_t first = at % PLUMB_FINGERPRINT_WORDS;
     if (at < n) {
         uint64_t *last = &prints[at / PLUMB_FINGERPRINT_WORDS];
         *last = (first ? *last : 0) +
                 plumb_kernel_scalar()->fingerprint(from + 4 * at, n - at, multipliers, first);
     }
-    double rest[8];
-    plumb_widen(PLUMB_F32, from + 4 * at, n - at, rest);
-    for (size_t i = at; i < n; i++)
-        sum_lane_add(&lanes, i % SUM_LANES, rest[i - at], pivot);
+    if (zero)
+        *zero = fold_counts(widen_counts(b.zeros));
+    add_rest(from, at, n, pivot, &lanes, zero);
     sum_lanes_fold(&lanes, result);
 }
 

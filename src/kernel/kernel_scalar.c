@@ -127,10 +127,21 @@ static uint64_t fingerprint(const void *words, size_t n,
 
 static void sums_printed(const void *x, size_t n, double pivot,
                          const struct plumb_multipliers *multipliers,
-                         struct plumb_block_sums *result, uint64_t *prints)
+                         struct plumb_block_sums *result, uint64_t *prints, uint64_t *zero)
 {
     const unsigned char *from = x;
     sums(PLUMB_F32, x, n, pivot, result);
+    if (zero) {
+        double values[PLUMB_BLOCK];
+        plumb_widen(PLUMB_F32, x, n, values);
+        *zero = 0;
+        result->min_absolute = (double)INFINITY;
+        for (size_t i = 0; i < n; i++) {
+            *zero += values[i] == 0;
+            if (values[i] != 0)
+                result->min_absolute = lane_min(fabs(values[i]), result->min_absolute);
+        }
+    }
     for (size_t at = 0, words; at < n; at += words) {
         words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
         *prints++ = fingerprint(from + 4 * at, words, multipliers, 0);

@@ -38,30 +38,32 @@ double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
 
 /* What training is made of: both at once. */
 static void sum_and_print(const unsigned char *values, size_t n, double pivot,
-                          struct plumb_block_sums *sums, struct plumb_fingerprint_state *print)
+                          struct plumb_block_sums *sums, struct plumb_fingerprint_state *print,
+                          uint64_t *zero)
 {
     uint64_t prints[PLUMB_BLOCK_PRINTS];
     plumb_kernel()->sums_printed(values, n, pivot, plumb_fingerprint_multipliers(print), sums,
-                                 prints);
+                                 prints, zero);
     for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS)
         plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
 }
 
-/* The sums of a block and, piece by piece while it is near, its fingerprint. */
-static void sum_block(enum plumb_dtype direct, const unsigned char *values, size_t n,
+/* The sums of a block and, piece by piece while it is near, its fingerprint. True if zeros were counted on
+ * the way, as `zero` asks for. */
+static bool sum_block(enum plumb_dtype direct, const unsigned char *values, size_t n,
                       double pivot, struct plumb_block_sums *sums,
-                      struct plumb_fingerprint_state *print)
+                      struct plumb_fingerprint_state *print, uint64_t *zero)
 {
     const struct plumb_kernel *kernel = plumb_kernel();
     const size_t size = plumb_dtype_size(direct), piece = PLUMB_FINGERPRINT_BLOCK / size;
     struct plumb_sum_lanes lanes;
     if (!print) {
         kernel->sums(direct, values, n, pivot, sums);
-        return;
+        return false;
     }
     if (direct == PLUMB_F32) {
-        sum_and_print(values, n, pivot, sums, print);
-        return;
+        sum_and_print(values, n, pivot, sums, print, zero);
+        return zero != NULL;
     }
     sum_lanes_clear(&lanes);
     for (size_t at = 0; at < n; at += piece) {
@@ -70,6 +72,7 @@ static void sum_block(enum plumb_dtype direct, const unsigned char *values, size
         plumb_fingerprint_add(print, values + at * size, more * size);
     }
     sum_lanes_fold(&lanes, sums);
+    return false;
 }
 
 /* What is told by the sums of finite values: `n` of them. */
@@ -128,15 +131,20 @@ static void scale_block(const void *values, size_t n, double magnitude,
 /* All finite; `direct` is how they lie in memory, `part` what type they came from. False if
  * they turned out not to be finite after all: then only the fingerprint was made. */
 static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const void *values,
-                           size_t n, double pivot, struct plumb_fingerprint_state *print,
+                           size_t n, double pivot, bool zeros,
+                           struct plumb_fingerprint_state *print,
                            struct plumb_block_stats *block)
 {
     struct plumb_block_sums sums;
-    sum_block(direct, values, n, pivot, &sums, print);
+    uint64_t zero = 0;
+    const bool counted =
+        sum_block(direct, values, n, pivot, &sums, print, zeros ? &zero : NULL);
     const double magnitude = largest_magnitude(&sums);
     if (isnan(sums.absolute) || !isfinite(magnitude))
         return false;
     take_sums(block, &sums, pivot, n);
+    if (counted)
+        block->zero = zero; /* and what is left to count is not zero */
     count_values(part, direct, values, n, &sums, block);
     if (direct == PLUMB_F64 && !plumb_wide_is_ordinary(magnitude))
         scale_block(values, n, magnitude, block);
@@ -180,18 +188,21 @@ static void measure_doubles(enum plumb_dtype part, double *values, size_t n, dou
             block->neg_inf++;
     }
     if (kept)
-        (void)measure_finite(part, PLUMB_F64, values, kept, pivot, NULL, block);
+        (void)measure_finite(part, PLUMB_F64, values, kept, pivot, false, NULL, block);
 }
 
 void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
-                         bool *gaps, struct plumb_fingerprint_state *print,
-                         struct plumb_block_stats *block)
+                         struct plumb_block_habits *habits,
+                         struct plumb_fingerprint_state *print, struct plumb_block_stats *block)
 {
-    const bool direct = plumb_kernel_is_direct(part), guess = *gaps;
+    const bool direct = plumb_kernel_is_direct(part), guess = habits->gaps;
     *block = (struct plumb_block_stats){
         .count = n, .min = (double)INFINITY, .max = -(double)INFINITY};
-    if (direct && !guess && measure_finite(part, part, values, n, pivot, print, block))
+    if (direct && !guess &&
+        measure_finite(part, part, values, n, pivot, habits->zeros, print, block)) {
+        habits->zeros = block->zero > 0;
         return;
+    }
     if (print && (!direct || guess))
         plumb_fingerprint_add(print, values, n * plumb_dtype_size(part));
     if (direct && part != PLUMB_F64) {
@@ -199,8 +210,9 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
     } else {
         double wide[PLUMB_BLOCK];
         plumb_widen(part, values, n, wide);
-        if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, NULL, block))
+        if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, false, NULL, block))
             measure_doubles(part, wide, n, pivot, block);
     }
-    *gaps = block->finite < n;
+    habits->gaps = block->finite < n;
+    habits->zeros = block->zero > 0;
 }

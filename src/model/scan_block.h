@@ -15,13 +15,19 @@ struct plumb_block_stats {
     int exponent;
 };
 
+/* What the last block was like, from one block to the next: a guess that saves time. */
+struct plumb_block_habits {
+    bool gaps;  /* values that are not finite */
+    bool zeros; /* zeros */
+};
+
 /* A pivot for the blocks of a chunk, from its first one: 0, or a value among them if they lie far from 0 for
  * their spread. Blocks that lie far from it make the spread of all as large. */
 double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n);
-/* `gaps`, from one block to the next, says that the last one had values that are not finite: a guess that saves
- * time. `print`: the fingerprint on the way, piece by piece while it is near; NULL: none. */
+/* `print`: the fingerprint on the way, piece by piece while it is near; NULL: none. */
 void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
-                         bool *gaps, struct plumb_fingerprint_state *print,
+                         struct plumb_block_habits *habits,
+                         struct plumb_fingerprint_state *print,
                          struct plumb_block_stats *block);
 
 #endif

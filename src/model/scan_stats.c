@@ -82,7 +82,7 @@ void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype p
         if (!state->begun)
             state->pivot = plumb_block_pivot(part, from, n);
         state->begun = true;
-        plumb_block_measure(part, from, n, state->pivot, &state->gaps, print, &block);
+        plumb_block_measure(part, from, n, state->pivot, &state->habits, print, &block);
         plumb_stats_join(state, &block);
     }
 }

@@ -15,7 +15,8 @@ struct plumb_stats_state {
     double mean, spread;
     int exponent;
     double pivot; /* of the blocks, once there was one */
-    bool begun, gaps;
+    bool begun;
+    struct plumb_block_habits habits;
 };
 
 void plumb_stats_begin(struct plumb_stats_state *state);

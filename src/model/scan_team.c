@@ -43,11 +43,11 @@ static void measure_stretch(void *context, int member)
     const size_t to = round->blocks * ((size_t)member + 1) / (size_t)round->members;
     const size_t start = (round->first + from) * PLUMB_BLOCK;
     struct plumb_fingerprint_state print = plumb_fingerprint_begin(start * size);
-    bool gaps = false;
+    struct plumb_block_habits habits = {false, false};
     for (size_t i = from; i < to; i++) {
         const size_t at = (round->first + i) * PLUMB_BLOCK;
         plumb_block_measure(round->part, round->values + at * size,
-                            smaller(PLUMB_BLOCK, round->count - at), round->pivot, &gaps,
+                            smaller(PLUMB_BLOCK, round->count - at), round->pivot, &habits,
                             round->prints ? &print : NULL, &round->block[i]);
     }
     round->print[member] = print.sum;

@@ -249,33 +249,58 @@ static void test_fingerprint_blocks(void **unused)
     }
 }
 
-/* Both at once are what they are one after the other, from the vector kernel as from the reference. */
+/* What was computed in one go is what it is one after the other. */
+static void check_printed(const unsigned char *values, size_t n, double pivot,
+                          const struct plumb_multipliers *multipliers,
+                          const struct plumb_kernel *kernel, bool zeros)
+{
+    struct plumb_block_sums apart, sums;
+    struct plumb_block_counts counts;
+    uint64_t prints[PLUMB_BLOCK_PRINTS], zero = 0;
+    plumb_kernel_scalar()->sums(PLUMB_F32, values, n, pivot, &apart);
+    plumb_kernel_scalar()->counts(PLUMB_F32, values, n, 0, 1, &counts);
+    kernel->sums_printed(values, n, pivot, multipliers, &sums, prints, zeros ? &zero : NULL);
+    if (zeros) {
+        assert_int_equal(zero, counts.zero);
+        assert_true(sums.min_absolute > 0);
+        assert_true(counts.zero || sums.min_absolute == apart.min_absolute);
+        assert_true(isinf(sums.min_absolute) == (counts.zero == n));
+        apart.min_absolute = sums.min_absolute;
+    }
+    assert_memory_equal(&apart, &sums, sizeof apart);
+    for (size_t at = 0, words, k = 0; at < n; at += words, k++) {
+        words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
+        assert_true(prints[k] ==
+                    plumb_kernel_scalar()->fingerprint(values + 4 * at, words, multipliers, 0));
+    }
+}
+
 static void test_printed_sums(void **unused)
 {
     (void)unused;
-    if (!plumb_kernel_avx2())
-        skip();
     unsigned char *end = guarded();
     struct plumb_multipliers multipliers;
     fill_multipliers(&multipliers);
     for (size_t n = 0; n <= PLUMB_BLOCK; n += n < 1100 ? 1 : 1 + next_random() % 40) {
         unsigned char *values = end - 4 * n - n % 3;
-        struct plumb_block_sums apart, sums[2];
-        uint64_t prints[2][PLUMB_BLOCK_PRINTS];
         fill(PLUMB_F32, values, NULL, n, n % 2 ? ORDINARY : SPARSE);
+        if (n % 37 == 0)
+            memset(values, 0, 4 * n);
         const double pivot = n % 4 < 2 ? 0 : 0.25;
-        plumb_kernel_scalar()->sums(PLUMB_F32, values, n, pivot, &apart);
-        plumb_kernel_scalar()->sums_printed(values, n, pivot, &multipliers, &sums[0],
-                                            prints[0]);
-        plumb_kernel_avx2()->sums_printed(values, n, pivot, &multipliers, &sums[1], prints[1]);
-        assert_memory_equal(&apart, &sums[0], sizeof apart);
-        assert_memory_equal(&apart, &sums[1], sizeof apart);
-        for (size_t at = 0, words, k = 0; at < n; at += words, k++) {
-            words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
-            const uint64_t print =
-                plumb_kernel_scalar()->fingerprint(values + 4 * at, words, &multipliers, 0);
-            assert_true(prints[0][k] == print && prints[1][k] == print);
+        for (int zeros = 0; zeros < 2; zeros++) {
+            check_printed(values, n, pivot, &multipliers, plumb_kernel_scalar(), zeros);
+            if (plumb_kernel_avx2())
+                check_printed(values, n, pivot, &multipliers, plumb_kernel_avx2(), zeros);
         }
+        struct plumb_block_sums sums[2];
+        uint64_t prints[PLUMB_BLOCK_PRINTS], zero[2];
+        if (!plumb_kernel_avx2())
+            continue;
+        plumb_kernel_scalar()->sums_printed(values, n, pivot, &multipliers, &sums[0], prints,
+                                            &zero[0]);
+        plumb_kernel_avx2()->sums_printed(values, n, pivot, &multipliers, &sums[1], prints,
+                                          &zero[1]);
+        assert_memory_equal(&sums[0], &sums[1], sizeof sums[0]);
     }
 }
 
