@@ -299,13 +299,28 @@ static void record_forward(struct lab_recording *recording, struct lab_node *nod
                    &node->out->recorded_value);
 }
 
+/* A sum gives both its inputs the gradient that it got, which is known: to see that takes less than to
+ * examine it. */
+static void record_handed_on(struct lab_recording *recording, const struct lab_node *node,
+                             const char *slot, struct lab_tensor *in)
+{
+    const struct lab_tensor *out = node->out;
+    const bool same = out->recorded_grad.known.known && in->count == out->count &&
+                      memcmp(in->grad, out->grad, in->count * sizeof(real)) == 0;
+    if (same) {
+        in->recorded_grad = out->recorded_grad;
+        record_read(recording, node, slot, in, in->grad, &in->recorded_grad);
+    } else {
+        record_written(recording, node, slot, in, in->grad, &in->recorded_grad);
+    }
+}
+
 static void record_backward(struct lab_recording *recording, struct lab_node *node)
 {
     record_read(recording, node, "input0", node->out, node->out->grad,
                 &node->out->recorded_grad);
     for (int i = 0; i < LAB_INPUTS && node->in[i]; i++)
-        record_written(recording, node, output_slots[i], node->in[i], node->in[i]->grad,
-                       &node->in[i]->recorded_grad);
+        record_handed_on(recording, node, output_slots[i], node->in[i]);
     for (int i = 0; i < LAB_PARAMETERS && node->parameter[i]; i++) {
         struct lab_tensor *tensor = &node->parameter[i]->tensor;
         record_written(recording, node, grad_slots[i], tensor, tensor->grad,
