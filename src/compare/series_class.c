@@ -21,6 +21,7 @@ struct view {
     double *signed_error; /* (b - a) / size of both; infinite: finite on one side only */
     double *scratch;
     double scatter; /* from one step to the next */
+    double early;   /* the same around the first steps, where errors have not grown yet */
 };
 
 static double error_between(double a, double b)
@@ -54,6 +55,24 @@ static double find_scatter(struct view *view)
     return view->scratch[count - count / 4 - 1] / 1.627;
 }
 
+/* A first step has no past, and what comes much later says nothing of it: runs that part grow noisy.
+ * Bends instead of changes: an error that is there at once and grows evenly is no noise. Three quarters
+ * of them are below 2.818 standard deviations. */
+static double find_early_scatter(struct view *view)
+{
+    const double *error = view->signed_error;
+    size_t count = 0;
+    for (size_t i = 2; i < view->curves->count && i < 2 * SMOOTHED; i++) {
+        const double bend = fabs(error[i] - 2 * error[i - 1] + error[i - 2]);
+        if (isfinite(bend))
+            view->scratch[count++] = bend;
+    }
+    if (count < SMOOTHED)
+        return view->scatter;
+    qsort(view->scratch, count, sizeof *view->scratch, ascending);
+    return fmin(view->scratch[count - count / 4 - 1] / 2.818, view->scatter);
+}
+
 /* ---- one step ---------------------------------------------------------------------------------- */
 
 /* What repeated runs differ by, at most. The band of a step looks a few steps ahead: a single step says
@@ -75,6 +94,7 @@ static double find_repeat_noise(const struct plumb_curves *curves, size_t first,
 static void find_own_bands(struct view *view)
 {
     const double noise = steps_apart * fmin(view->scatter, most_noise);
+    const double early = steps_apart * fmin(view->early, most_noise);
     double past = 0;
     bool same_so_far = true, left = false;
     for (size_t i = 0; i < view->curves->count; i++) {
@@ -83,7 +103,7 @@ static void find_own_bands(struct view *view)
             past = fmax(past, fabs(view->signed_error[i - SMOOTHED]));
         const bool has_past = left || i >= 2 * SMOOTHED || (i > 0 && same_so_far);
         const double allowed = has_past ? fmin(noise, sudden * past) : noise;
-        view->scratch[i] = fmax(i ? usual_band : first_band, allowed);
+        view->scratch[i] = i ? fmax(usual_band, allowed) : fmax(first_band, early);
         left |= error > view->scratch[i];
         same_so_far &= error == 0;
     }
@@ -264,6 +284,7 @@ bool plumb_curves_classify(const struct plumb_curves *curves, struct plumb_serie
         for (size_t i = 0; i < curves->count; i++)
             view.signed_error[i] = error_between(curves->a[i], curves->b[i]);
         view.scatter = find_scatter(&view);
+        view.early = find_early_scatter(&view);
         if (curves->repeat_count)
             find_repeat_bands(&view);
         else

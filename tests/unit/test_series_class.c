@@ -34,6 +34,7 @@ struct shape {
     double drift;   /* relative, reached evenly at the last step */
     double offset;  /* relative, at once */
     double growth;  /* of noise a step: it begins at 1e-7 */
+    double swell;   /* of the offset a step, up to 5 % */
     double spike;   /* relative, for three steps at a half */
     bool nan;       /* at three quarters */
     double wander;  /* of a random walk a step */
@@ -67,7 +68,8 @@ static void draw_curves(const struct trial *trial, uint64_t seed, double *a, dou
         a[i] = (2 + 8 * exp(-(double)i / 60)) * (1 + 0.03 * normal(&chance));
         walk += shape->wander * normal(&chance);
         double error = i >= shape->from ? noise_at(shape, shape->noise, i, &chance) : 0;
-        error += i >= shape->from ? shape->offset : 0;
+        const double swollen = shape->swell > 0 ? pow(shape->swell, (double)i) : 1;
+        error += i >= shape->from ? fmin(shape->offset * swollen, 0.05) : 0;
         error += walk + shape->drift * (double)i / (double)(trial->steps - 1);
         if (i >= trial->steps / 2 && i < trial->steps / 2 + 3)
             error += shape->spike;
@@ -90,6 +92,24 @@ static const struct trial trials[] = {
     {"long drift", 400, {.drift = 0.01, .noise = 3e-3}, PLUMB_SERIES_DRIFT, 0, 300},
     {"first step", 100, {.offset = 0.05, .noise = 1e-3}, PLUMB_SERIES_FIRST, 0, 0},
     {"little at the first step", 100, {.offset = 5e-4}, PLUMB_SERIES_FIRST, 0, 0},
+    {"little at the first step, then apart",
+     200,
+     {.offset = 4e-4, .noise = 1e-2, .growth = 1.3, .drift = 0.02},
+     PLUMB_SERIES_FIRST,
+     0,
+     0},
+    {"little at the first step, then much noise",
+     200,
+     {.offset = -2e-4, .noise = 1e-2, .growth = 1.25},
+     PLUMB_SERIES_FIRST,
+     0,
+     0},
+    {"grows from the first step on",
+     200,
+     {.offset = 3e-4, .noise = 1e-6, .swell = 1.08},
+     PLUMB_SERIES_FIRST,
+     0,
+     0},
     {"all at once", 100, {.from = 40, .offset = 0.02}, PLUMB_SERIES_DRIFT, 40, 40},
     {"noise all at once", 100, {.from = 12, .noise = 8e-3}, PLUMB_SERIES_DRIFT, 12, 20},
     {"spike", 100, {.spike = 0.5, .noise = 1e-4}, PLUMB_SERIES_SPIKE, 50, 50},
