@@ -219,7 +219,9 @@ static enum cause cause_of_input(const struct walk *walk, size_t row, int32_t *c
         return walk->state->dirty ? CARRIED : OUTSIDE;
     if (paired)
         return CHANGED;
-    return explained ? CARRIED : OUTSIDE;
+    const bool kept = plumb_rank_state_made(walk->state, &walk->pair->a[row],
+                                            &walk->pair->b[a->partner[row]]);
+    return explained || kept ? CARRIED : OUTSIDE;
 }
 
 static enum plumb_stage stage_of_input(const struct walk *walk, size_t row, enum cause cause)
@@ -555,7 +557,7 @@ void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
         state->dirty = true;
         state->worst = fmax(state->worst, walk.worst);
         state->not_finite |= walk.not_finite;
-        blame->failed |= !plumb_rank_state_keep_weights(state, pair);
+        blame->failed |= !plumb_rank_state_keep(state, pair);
     }
     state->has_step = true;
     state->has_update = false;

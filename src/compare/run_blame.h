@@ -49,6 +49,12 @@ struct plumb_stage_count {
 
 void plumb_stage_count_differing(struct plumb_stage_count *stage, int64_t step);
 
+/* Keys of rows, sorted. */
+struct plumb_key_set {
+    uint64_t *keys;
+    size_t count;
+};
+
 struct plumb_rank_state {
     int rank, rank_b; /* in A and in B: the same but for dumps of one rank each */
     bool dirty;       /* something differed in an earlier step */
@@ -56,10 +62,10 @@ struct plumb_rank_state {
     bool has_update;  /* the last step's updates are recorded */
     double *history;  /* by place: the largest error up to the step before */
     size_t history_count;
-    double worst;      /* error of what ops made in earlier steps */
-    bool not_finite;   /* some of that is finite on one side only */
-    uint64_t *weights; /* keys of A's weights as the last update left them, sorted */
-    size_t weight_count;
+    double worst;                        /* error of what ops made in earlier steps */
+    bool not_finite;                     /* some of that is finite on one side only */
+    struct plumb_key_set weights;        /* A's, as the last update left them */
+    struct plumb_key_set made_a, made_b; /* what ops made in the last step that differed */
 };
 
 /* A collective whose input differs on some rank. */
@@ -111,9 +117,11 @@ void plumb_rank_state_release(struct plumb_rank_state *state);
 /* Is an input that no op of this step made a weight, or may it be one? */
 bool plumb_rank_state_has_weight(const struct plumb_rank_state *state,
                                  const struct plumb_row *row);
-/* Remembers A's weights after a step; false when out of memory. */
-bool plumb_rank_state_keep_weights(struct plumb_rank_state *state,
-                                   const struct plumb_step_pair *pair);
+/* Are these values, on either side, what an op made in the step before? */
+bool plumb_rank_state_made(const struct plumb_rank_state *state, const struct plumb_row *a,
+                           const struct plumb_row *b);
+/* Remembers what a step leaves for the next one; false when out of memory. */
+bool plumb_rank_state_keep(struct plumb_rank_state *state, const struct plumb_step_pair *pair);
 
 void plumb_blame_step(struct plumb_blame *blame, struct plumb_rank_state *state,
                       const struct plumb_step_pair *pair);

@@ -23,7 +23,8 @@ struct toy {
     bool again;              /* the layer is computed a second time */
     float noise;             /* relative, of every output */
     bool other_batch;
-    bool watched; /* nothing but the loss and the weights after the update is recorded */
+    bool reads_last; /* each step begins with an op that takes what the step before made */
+    bool watched;    /* nothing but the loss and the weights after the update is recorded */
     enum plumb_save save;
     int ranks, plant_rank;
 };
@@ -61,8 +62,29 @@ static void run_layer(struct plumb_recorder *recorder, const struct toy *toy, in
     plumb_record_leave(recorder);
 }
 
+/* As `loss.item()` does after the update, which the next step has begun by then. */
+static void read_last(struct plumb_recorder *recorder, const float *last)
+{
+    static const int64_t shape[] = {1};
+    plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "", "item", PLUMB_CALL_COUNTED);
+    plumb_record_tensor(recorder, "input0", PLUMB_F32, 1, shape, last);
+    plumb_record_leave(recorder);
+}
+
+static void make_loss(struct plumb_recorder *recorder, const float *values, float *last)
+{
+    static const int64_t shape[] = {1}, taken[] = {8, WIDTH / 8};
+    *last = 0;
+    for (int i = 0; i < WIDTH; i++)
+        *last += values[i];
+    plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "", "sum", PLUMB_CALL_COUNTED);
+    plumb_record_tensor(recorder, "input0", PLUMB_F32, 2, taken, values);
+    plumb_record_tensor(recorder, "output0", PLUMB_F32, 1, shape, last);
+    plumb_record_leave(recorder);
+}
+
 static void run_step(struct plumb_recorder *recorder, const struct toy *toy, int rank,
-                     int64_t step)
+                     int64_t step, float *last)
 {
     static const int64_t shape[] = {8, WIDTH / 8};
     float values[WIDTH], kept[WIDTH];
@@ -70,6 +92,8 @@ static void run_step(struct plumb_recorder *recorder, const struct toy *toy, int
     for (int i = 0; i < WIDTH; i++)
         values[i] = draw(&chance);
     plumb_record_step_begin(recorder, step);
+    if (toy->reads_last && step)
+        read_last(recorder, last);
     plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "data", "batch", PLUMB_CALL_COUNTED);
     plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
     plumb_record_leave(recorder);
@@ -79,6 +103,8 @@ static void run_step(struct plumb_recorder *recorder, const struct toy *toy, int
         if (toy->again && layer == 1)
             run_layer(recorder, toy, rank, step, layer, kept);
     }
+    if (toy->reads_last)
+        make_loss(recorder, values, last);
     if (toy->watched) {
         plumb_record_enter(recorder, PLUMB_PHASE_OPTIMIZER, "net", "update",
                            PLUMB_CALL_COUNTED);
@@ -96,6 +122,7 @@ static void record(struct scratch *scratch, const char *name, const struct toy *
     (void)snprintf(path, sizeof path, "%s", scratch_path(scratch, name));
     for (int rank = 0; rank < (toy->ranks ? toy->ranks : 1); rank++) {
         struct plumb_recorder *recorder = NULL;
+        float last = 0;
         const struct plumb_recorder_options options = {.path = path,
                                                        .rank = rank,
                                                        .world_size = toy->ranks,
@@ -103,7 +130,7 @@ static void record(struct scratch *scratch, const char *name, const struct toy *
                                                        .save = toy->save};
         assert_int_equal(plumb_recorder_open(&options, &recorder, &error), PLUMB_OK);
         for (int64_t step = 0; step < STEPS; step++)
-            run_step(recorder, toy, rank, step);
+            run_step(recorder, toy, rank, step, &last);
         assert_int_equal(plumb_recorder_close(recorder, NULL, &error), PLUMB_OK);
     }
 }
@@ -138,6 +165,9 @@ static void check(const struct trial *trial)
                   : !first;
     const bool verdict = trial->any_verdict ? plumb_run_diff_verdict(diff) > PLUMB_IDENTICAL
                                             : plumb_run_diff_verdict(diff) == trial->verdict;
+    for (size_t i = 0; i < plumb_run_diff_root_count(diff); i++)
+        if (strcmp(plumb_run_diff_root(diff, i)->op, "item") == 0)
+            fail_msg("%s: %s", trial->name, plumb_run_diff_root(diff, i)->reason);
     if (!place || !verdict)
         fail_msg("%s: %s; first %s at step %lld: %s", trial->name, plumb_run_diff_summary(diff),
                  first ? first->op : "-", first ? (long long)first->step : -1,
@@ -183,6 +213,24 @@ static const struct trial trials[] = {
      PLUMB_ROUNDING,
      "net.0.mul",
      0,
+     0,
+     PLUMB_STAGE_FORWARD,
+     false},
+    {"rounding that the next step looks at",
+     {.reads_last = true},
+     {.reads_last = true, .noise = 1e-7F},
+     PLUMB_ROUNDING,
+     "net.0.mul",
+     0,
+     0,
+     PLUMB_STAGE_FORWARD,
+     false},
+    {"a factor that the next step looks at",
+     {.reads_last = true},
+     {.reads_last = true, .noise = 1e-7F, .step = 2, .layer = 3, .more = 0.1F},
+     PLUMB_DIFFERENT,
+     "net.3.mul",
+     2,
      0,
      PLUMB_STAGE_FORWARD,
      false},
