@@ -37,7 +37,7 @@ static const char *by_habit(const char *label, bool fix)
     return NULL;
 }
 
-static const char *kind_word(const char *kind)
+const char *plumb_nan_word(const char *kind)
 {
     return strcmp(kind, "nan") == 0         ? "NaN"
            : strcmp(kind, "saturated") == 0 ? "saturation"
@@ -92,7 +92,7 @@ static void explain_op(struct plumb_nan *nan)
 static void add_evidence(struct plumb_nan *nan)
 {
     struct plumb_finding *finding = &nan->finding;
-    if (nan->largest[0] && !nan->came_in)
+    if (nan->largest[0] && !nan->came_in && !nan->in_data)
         finding->evidence[finding->evidence_count++] = (struct plumb_evidence){
             "largest finite magnitude of its inputs", nan->largest, NULL};
     finding->evidence[finding->evidence_count++] =
@@ -124,7 +124,7 @@ bool plumb_nan_explain(struct plumb_nan *nan, const char *run_path)
                                               plumb_phase_name(origin->phase), origin->slot),
     };
     finding->title = plumb_arena_printf(
-        arena, "%s first %s %s at step %lld", kind_word(origin->kind),
+        arena, "%s first %s %s at step %lld", plumb_nan_word(origin->kind),
         nan->came_in ? "comes into" : "appears in", origin->op, (long long)origin->step);
     if (series) {
         finding->cause = "not in what was recorded: no tensor record shows it";
@@ -133,6 +133,8 @@ bool plumb_nan_explain(struct plumb_nan *nan, const char *run_path)
         explain_op(nan);
         add_evidence(nan);
     }
+    if (nan->in_data && !plumb_nan_explain_data(nan))
+        return false;
     finding->next_test =
         plumb_arena_printf(arena, "plumb show %s --step %lld --op '%s'", run_path,
                            (long long)origin->step, series ? "*" : origin->op);

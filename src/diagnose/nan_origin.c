@@ -486,8 +486,11 @@ static enum plumb_status search_all(struct plumb_run *run, struct plumb_nan *nan
     for (size_t i = 0; searching.searches && i < plumb_run_rank_count(run); i++)
         plumb_nan_parts_release(&searching.searches[i].parts);
     plumb_free(searching.searches);
-    if (!status && (!look_at_losses(nan, run) ||
-                    (nan->found && !plumb_nan_explain(nan, plumb_run_path(run)))))
+    if (!status && !look_at_losses(nan, run))
+        status = plumb_fail_memory(err);
+    if (!status)
+        status = plumb_nan_ask_data(nan, run, err);
+    if (!status && nan->found && !plumb_nan_explain(nan, plumb_run_path(run)))
         status = plumb_fail_memory(err);
     return status;
 }

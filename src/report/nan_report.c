@@ -56,6 +56,13 @@ static void write_json(const struct plumb_nan *nan, struct plumb_buffer *to)
     plumb_json_close_array(json);
     plumb_json_put_key(json, "chain_total");
     plumb_json_put_uint(json, nan->chain_total);
+    plumb_json_put_key(json, "in_data");
+    plumb_json_put_bool(json, nan->in_data);
+    plumb_json_put_key(json, "sample");
+    if (nan->in_data && nan->sample >= 0)
+        plumb_json_put_int(json, nan->sample);
+    else
+        plumb_json_put_null(json);
     plumb_json_put_key(json, "recovered_steps");
     plumb_json_put_uint(json, nan->recovered);
     plumb_run_warnings_json(json, nan->run);

@@ -175,8 +175,81 @@ static void every_trial(void **state)
     scratch_close(&scratch);
 }
 
+/* ---- what came in with the data ------------------------------------------------------------------- */
+
+/* A batch of 4 samples with 3 values each, of which value 2 of sample 1 is bad from step 2 on. Ops that
+ * collect the samples may come before it, and a layer comes behind it. */
+static void record_batches(const char *path, bool collected)
+{
+    struct plumb_recorder *recorder = NULL;
+    const struct plumb_recorder_options options = {.path = path, .no_thread = true};
+    const int64_t shape[] = {4, 3}, one[] = {3};
+    assert_int_equal(plumb_recorder_open(&options, &recorder, NULL), PLUMB_OK);
+    for (int64_t step = 0; step < STEPS; step++) {
+        float values[12] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+        values[5] = step >= 2 ? NAN : 6;
+        plumb_record_step_begin(recorder, step);
+        if (collected) {
+            plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "", "stack", PLUMB_CALL_COUNTED);
+            plumb_record_tensor(recorder, "input1", PLUMB_F32, 1, one, values + 3);
+            plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
+            plumb_record_leave(recorder);
+        }
+        plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "data", "batch", PLUMB_CALL_COUNTED);
+        plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
+        plumb_record_leave(recorder);
+        plumb_record_enter(recorder, PLUMB_PHASE_FORWARD, "net", "mul", PLUMB_CALL_COUNTED);
+        plumb_record_tensor(recorder, "input0", PLUMB_F32, 2, shape, values);
+        plumb_record_tensor(recorder, "output0", PLUMB_F32, 2, shape, values);
+        plumb_record_leave(recorder);
+        plumb_record_step_end(recorder);
+    }
+    assert_int_equal(plumb_recorder_close(recorder, NULL, NULL), PLUMB_OK);
+}
+
+static bool keep_text(void *context, const char *bytes, size_t size)
+{
+    (void)strncat(context, bytes, size);
+    return true;
+}
+
+static void check_batch(const char *name, bool collected)
+{
+    static char text[1 << 14], json[1 << 14];
+    struct plumb_run *run = NULL;
+    struct plumb_nan *nan = NULL;
+    const struct plumb_sink to_text = {keep_text, text}, to_json = {keep_text, json};
+    text[0] = json[0] = '\0';
+    record_batches(scratch_path(&scratch, name), collected);
+    assert_int_equal(plumb_run_open(scratch_path(&scratch, name), &run, NULL), PLUMB_OK);
+    assert_int_equal(plumb_nan_find(run, &nan, NULL), PLUMB_OK);
+    const struct plumb_nan_place *origin = plumb_nan_origin(nan);
+    assert_string_equal(origin->op, "data.batch");
+    assert_int_equal(origin->step, 2);
+    assert_int_equal(origin->element, 5);
+    assert_string_equal(plumb_nan_chain(nan, 0)->op, "net.mul");
+    assert_int_equal(plumb_report_nan(nan, PLUMB_REPORT_TEXT, &to_text, NULL), PLUMB_OK);
+    assert_int_equal(plumb_report_nan(nan, PLUMB_REPORT_JSON, &to_json, NULL), PLUMB_OK);
+    if (!strstr(text, "NaN comes in with the data at step 2: sample 1 of 4 in the batch") ||
+        !strstr(text, "value 2 of it") || strstr(text, "grew") || strstr(text, "learning rate"))
+        fail_msg("%s", text);
+    assert_non_null(strstr(json, "\"in_data\":true,\"sample\":1,"));
+    plumb_nan_free(nan);
+    plumb_run_close(run);
+}
+
+static void data_are_named(void **state)
+{
+    (void)state;
+    scratch_open(&scratch);
+    check_batch("batch", false);
+    check_batch("collected", true);
+    scratch_close(&scratch);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_trial)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_trial),
+                                       cmocka_unit_test(data_are_named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
