@@ -12,7 +12,7 @@
 #include "unit/scratch.h"
 
 /* Enough for several blocks of tensor records. */
-enum { STEPS = 400, OPS = 2, UPDATES = 6, WIDTH = 8 };
+enum { STEPS = 2000, OPS = 2, UPDATES = 6, WIDTH = 8 };
 
 static struct scratch scratch;
 
@@ -99,19 +99,23 @@ static void cut(const char *name, double share)
     assert_int_equal(truncate(records_of(name), (off_t)(share * (double)info.st_size)), 0);
 }
 
+/* Turns some bits; a second time, and they are as they were. */
 static void damage(const char *name, double share)
 {
     struct stat info;
     assert_int_equal(stat(records_of(name), &info), 0);
+    const long at = (long)(share * (double)info.st_size);
     FILE *file = fopen(records_of(name), "r+b");
     assert_non_null(file);
-    assert_int_equal(fseek(file, (long)(share * (double)info.st_size), SEEK_SET), 0);
-    assert_int_equal(fwrite("damage", 1, 6, file), 6);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    const int byte = fgetc(file);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_not_equal(fputc(byte ^ 0x5a, file), EOF);
     assert_int_equal(fclose(file), 0);
 }
 
 struct text {
-    char bytes[1 << 16];
+    char bytes[1 << 20];
     size_t size;
 };
 
@@ -187,24 +191,22 @@ static void cut_in_half(void **state)
 
 static void damaged_in_the_middle(void **state)
 {
-    int torn = 0, untouched = 0;
+    int torn = 0;
     (void)state;
     record("whole", &(struct toy){.steps = STEPS});
+    record("torn", &(struct toy){.steps = STEPS});
     for (int share = 10; share < 80; share += 4) {
-        char name[32];
-        (void)snprintf(name, sizeof name, "torn%d", share);
-        record(name, &(struct toy){.steps = STEPS});
-        damage(name, share / 100.0);
-        const struct answer *answer = compare("whole", name);
+        damage("torn", share / 100.0);
+        const struct answer *answer = compare("whole", "torn");
+        damage("torn", share / 100.0);
         if (strstr(answer->text.bytes, "rows of spans")) { /* which are not compared */
             assert_int_equal(answer->verdict, PLUMB_IDENTICAL);
-            untouched++;
             continue;
         }
         is_incomplete(answer, "B, rank 0: records of steps ");
         torn++;
     }
-    assert_true(torn >= 5 && untouched >= 1);
+    assert_true(torn >= 5);
 }
 
 static void killed(void **state)
