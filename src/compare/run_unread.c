@@ -87,8 +87,11 @@ static bool add_loss(const struct side *side, const struct plumb_run_loss *loss)
 static bool add_early_end(const struct side *side, const struct plumb_run_rank *rank)
 {
     const struct plumb_run_rank *partner = find_rank(side->other, rank->rank);
-    if (rank->ended == PLUMB_ENDED_CLOSED || !partner || tail_is_lost(side->run, rank->rank) ||
-        (partner->last_step <= rank->last_step && !side->ops_missing))
+    if (rank->ended == PLUMB_ENDED_CLOSED || !partner || tail_is_lost(side->run, rank->rank))
+        return true;
+    const int64_t until = plumb_run_recorded_until(side->run, rank->rank);
+    const int64_t other = plumb_run_recorded_until(side->other, partner->rank);
+    if (other <= until && partner->last_step <= rank->last_step && !side->ops_missing)
         return true;
     const char *how = rank->ended == PLUMB_ENDED_RUNNING   ? "is still being written"
                       : rank->ended == PLUMB_ENDED_STOPPED ? "its capture stopped early"
@@ -97,12 +100,12 @@ static bool add_early_end(const struct side *side, const struct plumb_run_rank *
                &(struct plumb_unread){
                    .in_a = side->in_a,
                    .rank = rank->rank,
-                   .first_step = rank->last_step,
+                   .first_step = until,
                    .last_step = INT64_MAX,
                    .text = plumb_arena_printf(
                        side->arena, "%s, rank %d: %s; it ends at step %lld, %s at step %lld",
-                       name_of(side, false), rank->rank, how, (long long)rank->last_step,
-                       name_of(side, true), (long long)partner->last_step),
+                       name_of(side, false), rank->rank, how, (long long)until,
+                       name_of(side, true), (long long)other),
                });
 }
 

@@ -26,6 +26,14 @@ bool plumb_run_step_is_torn(const struct plumb_run *run, int rank, int64_t step)
     return false;
 }
 
+int64_t plumb_run_recorded_until(const struct plumb_run *run, int rank)
+{
+    const struct plumb_rank_file *file = plumb_run_find_rank(run, rank);
+    if (!file)
+        return -1;
+    return run->foreign || !file->facts.records ? file->facts.last_step : file->recorded_until;
+}
+
 /* Losses beyond the most that are listed widen the last one: more is called lost than is. */
 static bool widen(struct plumb_run_loss *known, const struct plumb_run_loss *loss)
 {

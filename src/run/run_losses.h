@@ -29,6 +29,9 @@ const struct plumb_run_loss *plumb_run_loss(const struct plumb_run *run, size_t 
 /* Does a step of a rank (-1: of any) lack records before others that are there? */
 bool plumb_run_step_is_torn(const struct plumb_run *run, int rank, int64_t step);
 
+/* The last step of a rank that has tensor records; of anything if there are none. */
+int64_t plumb_run_recorded_until(const struct plumb_run *run, int rank);
+
 /* For readers. False when out of memory. */
 bool plumb_run_lose(struct plumb_run *run, const struct plumb_run_loss *loss);
 
