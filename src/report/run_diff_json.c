@@ -177,6 +177,53 @@ static void put_unread(struct plumb_json_writer *json, const struct plumb_unread
     put_int(json, "unread_total", (int64_t)unread->total);
 }
 
+/* What announces that a loss will spike, of both: the text tells B's only if A has none. */
+static void put_spikes(struct plumb_json_writer *json, const struct plumb_run_diff *diff)
+{
+    const struct plumb_run *const runs[] = {diff->a, diff->b};
+    plumb_json_put_key(json, "spikes");
+    plumb_json_open_array(json);
+    for (size_t side = 0; side < 2; side++) {
+        struct plumb_spike spike;
+        plumb_spike_find(runs[side], &spike);
+        if (!spike.alarms)
+            continue;
+        plumb_json_open_object(json);
+        put_string(json, "side", side ? "b" : "a");
+        put_string(json, "series", spike.series);
+        put_int(json, "step", spike.step);
+        put_double(json, "times", spike.times);
+        plumb_json_put_key(json, "loss_step");
+        if (spike.loss_step >= 0)
+            plumb_json_put_int(json, spike.loss_step);
+        else
+            plumb_json_put_null(json);
+        plumb_json_close_object(json);
+    }
+    plumb_json_close_array(json);
+}
+
+/* Records that were put together from ranks, and those that could not be; null: rank by rank. */
+static void put_layout(struct plumb_json_writer *json, const char *key,
+                       const struct plumb_layout *layout,
+                       const struct plumb_layout_report *report)
+{
+    plumb_json_put_key(json, key);
+    if (!layout->ranks) {
+        plumb_json_put_null(json);
+        return;
+    }
+    plumb_json_open_object(json);
+    put_int(json, "ranks", (int64_t)layout->ranks);
+    put_int(json, "merged", (int64_t)report->merged);
+    put_int(json, "unequal", (int64_t)report->unequal);
+    put_int(json, "missing", (int64_t)report->missing);
+    put_int(json, "unknown", (int64_t)report->unknown);
+    const bool wrong = report->unequal + report->missing + report->unknown > 0;
+    put_string(json, "first_problem", wrong ? report->first : NULL);
+    plumb_json_close_object(json);
+}
+
 static void put_warnings(struct plumb_json_writer *json, const struct plumb_run_diff *diff)
 {
     plumb_json_put_key(json, "warnings");
@@ -236,6 +283,9 @@ void plumb_run_diff_json(const struct plumb_run_diff *diff, struct plumb_buffer 
     put_series(json, diff);
     put_only(json, diff, "only_a", true);
     put_only(json, diff, "only_b", false);
+    put_layout(json, "layout_a", &diff->layout_a, &diff->merged_a);
+    put_layout(json, "layout_b", &diff->layout_b, &diff->merged_b);
+    put_spikes(json, diff);
     put_unread(json, &diff->unread);
     put_warnings(json, diff);
     plumb_json_close_object(json);

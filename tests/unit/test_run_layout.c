@@ -234,6 +234,24 @@ static void every_layout(void **state)
         }
 }
 
+static bool keep_text(void *context, const char *bytes, size_t size)
+{
+    (void)strncat(context, bytes, size);
+    return true;
+}
+
+static void says(const struct plumb_run_diff *diff, enum plumb_report_form form,
+                 const char *words)
+{
+    static char text[1 << 18];
+    const struct plumb_sink sink = {keep_text, text};
+    const struct plumb_run_diff_report_options options = {.form = form};
+    text[0] = '\0';
+    assert_int_equal(plumb_report_run_diff(diff, &options, &sink, NULL), PLUMB_OK);
+    if (!strstr(text, words))
+        fail_msg("no '%s' in %s", words, text);
+}
+
 /* What cannot be put together is told, and never the same. */
 static void told(void **state)
 {
@@ -245,6 +263,10 @@ static void told(void **state)
     assert_true(diff->merged_b.unknown > 0);
     assert_non_null(strstr(diff->merged_b.first, "fingerprints only"));
     assert_true(diff->blame.unknown >= diff->merged_b.unknown); /* not counted as the same */
+    says(diff, PLUMB_REPORT_TEXT, "fingerprints only");
+    says(diff, PLUMB_REPORT_JSON, "\"layout_a\":null,\"layout_b\":{\"ranks\":2,");
+    says(diff, PLUMB_REPORT_JSON, "fingerprints only");
+    says(diff, PLUMB_REPORT_HTML, "fingerprints only");
     finish(diff, runs);
     /* Without its rules, the pieces are taken for copies that do not agree. */
     diff = compare("whole", "bits", "{\"ranks\": {\"tp\": 2}}", runs);
