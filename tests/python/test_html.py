@@ -76,7 +76,7 @@ class HtmlTest(InteropTest):
 
     def test_nan(self):
         page, _ = self.page("nan", self.lab("sick", "--fault", "nan-sample@step=5"))
-        self.assertIn("NaN first appears", "".join(page.text))
+        self.assertIn("NaN comes in with the data at step 5: sample 0 of 32", "".join(page.text))
 
     def test_nothing_that_is_not_finite(self):
         page, _ = self.page("nan", self.lab("well"), status=0)
