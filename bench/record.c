@@ -31,7 +31,7 @@ enum {
     CALLS = 200000,
     OP_TENSORS = 3,
     STEP_OPS = 500,
-    LAB_ROUNDS = 5,
+    LAB_ROUNDS = 7,
 };
 #define LAB_STEPS "200"
 

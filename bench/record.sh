@@ -22,6 +22,16 @@ check() { # condition for awk, text
 figure() { awk -v name="$1" '$1 == name { print $2 }'; } # from lines "name number unit"
 
 echo "recording"
+# First, while the page cache is as it was found: what the others write and remove makes new pages dear.
+# Medians of pairs of trainings that take turns every fortieth of a second: processor time, the writer's thread included, is what counts;
+# wall time and how far the pairs lie apart are shown beside it.
+costs=$("$bench" lab "$place/lab")
+of() { figure "$1" <<<"$costs"; }
+for pair in watch:1.01 op:1.05; do
+    level=${pair%:*}
+    check "$(of "$level-processor") <= ${pair#*:}" \
+        "the lab's gpt, level $level: $(of "$level-processor") times the processor time (at most ${pair#*:}; pairs $(of "$level-least") to $(of "$level-most")), $(of "$level-wall") times the wall time"
+done
 median() { sort -n | awk '{ line[NR] = $1 } END { print line[int((NR + 1) / 2)] }'; }
 time_dd() { # GB/s of a plain write of as many bytes
     local start
@@ -55,13 +65,4 @@ check "$(figure open <<<"$opened") < 200" "a run of $(figure records <<<"$opened
 check "$(figure peak <<<"$opened") < 50" "with a peak of $(figure peak <<<"$opened") MiB (below 50)"
 rm -rf "$place/long"
 
-# Medians of pairs of trainings that take turns every fortieth of a second: processor time, the writer's thread included, is what counts;
-# wall time and how far the pairs lie apart are shown beside it.
-costs=$("$bench" lab "$place/lab")
-of() { figure "$1" <<<"$costs"; }
-for pair in watch:1.01 op:1.05; do
-    level=${pair%:*}
-    check "$(of "$level-processor") <= ${pair#*:}" \
-        "the lab's gpt, level $level: $(of "$level-processor") times the processor time (at most ${pair#*:}; pairs $(of "$level-least") to $(of "$level-most")), $(of "$level-wall") times the wall time"
-done
 exit $failed
