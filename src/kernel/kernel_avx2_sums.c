@@ -79,7 +79,7 @@ PLUMB_AVX2_INLINE __m256i smaller_magnitude(__m256i least, __m256 v)
     return _mm256_min_epu32(_mm256_add_epi32(bits, bits), least);
 }
 
-/* Without a pivot, which is the usual case, there is nothing to subtract. */
+/* All but the smallest magnitude. Without a pivot, which is the usual case, there is nothing to subtract. */
 PLUMB_AVX2_INLINE void add_eight(struct sum_registers *r, struct extreme_registers *e,
                                  enum plumb_dtype direct, const unsigned char *x, bool pivots,
                                  __m256d pivot)
@@ -90,7 +90,6 @@ PLUMB_AVX2_INLINE void add_eight(struct sum_registers *r, struct extreme_registe
     add_half(r, 1, wide.high, pivots ? _mm256_sub_pd(wide.high, pivot) : wide.high);
     e->min = _mm256_min_ps(v, e->min);
     e->max = _mm256_max_ps(v, e->max);
-    e->least = smaller_magnitude(e->least, v);
 }
 
 PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char *x, size_t n,
@@ -103,7 +102,9 @@ PLUMB_AVX2_INLINE size_t sum_floats(enum plumb_dtype direct, const unsigned char
     size_t i = 0;
     load_sums(&r, lanes);
     for (; i + 8 <= n; i += 8) {
-        add_eight(&r, &e, direct, x + i * direct_size(direct), pivots, pivot);
+        const unsigned char *at = x + i * direct_size(direct);
+        add_eight(&r, &e, direct, at, pivots, pivot);
+        e.least = smaller_magnitude(e.least, load_floats(direct, at));
     }
     store_sums(&r, lanes);
     store_extremes(e, lanes);
@@ -178,56 +179,19 @@ PLUMB_AVX2 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n
     sum_lanes_fold(&lanes, result);
 }
 
-/* Each element is loaded once for both: half again as fast as one after the other where the values do not
- * lie in the cache. While these are at hand, those a block further are on their way. */
-PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
-                                        const struct plumb_multipliers *multipliers,
-                                        bool pivots, __m256d pivot, struct sum_registers *r,
-                                        struct extreme_registers *e)
-{
-    const uint32_t *low = multipliers->low, *high = multipliers->high;
-    struct print_registers print = clear_prints();
-    for (size_t i = 0; i < n; i += 8) {
-        _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        add_eight(r, e, PLUMB_F32, from + 4 * i, pivots, pivot);
-        print_eight(&print, load_bits(from + 4 * i), low + i, high + i);
-    }
-    return fold_prints(&print);
-}
-
-/* The same where zeros are counted: one less than a magnitude's bits makes a zero the largest of all, so that
- * it is neither the smallest nor hard to tell. */
-PLUMB_AVX2_INLINE uint64_t print_zeros(const unsigned char *from, size_t n,
-                                       const struct plumb_multipliers *multipliers,
-                                       __m256d pivot, struct sum_registers *r,
-                                       struct extreme_registers *e, __m256i *zeros)
-{
-    const __m256i one_less = _mm256_set1_epi32(-1);
-    const uint32_t *low = multipliers->low, *high = multipliers->high;
-    struct print_registers print = clear_prints();
-    for (size_t i = 0; i < n; i += 8) {
-        _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        const __m256i bits = load_bits(from + 4 * i);
-        const __m256 v = _mm256_castsi256_ps(bits);
-        const struct eight wide = load_eight(PLUMB_F32, from + 4 * i);
-        add_half(r, 0, wide.low, _mm256_sub_pd(wide.low, pivot));
-        add_half(r, 1, wide.high, _mm256_sub_pd(wide.high, pivot));
-        e->min = _mm256_min_ps(v, e->min);
-        e->max = _mm256_max_ps(v, e->max);
-        const __m256i code = _mm256_add_epi32(_mm256_add_epi32(bits, bits), one_less);
-        e->least = _mm256_min_epu32(code, e->least);
-        *zeros = _mm256_sub_epi32(*zeros, _mm256_cmpeq_epi32(code, one_less));
-        print_eight(&print, bits, low + i, high + i);
-    }
-    return fold_prints(&print);
-}
-
-/* What a block is summed with, from lanes and back. */
+/* What a block is summed with, between lanes and lanes. */
 struct block_registers {
     struct sum_registers sums;
     struct extreme_registers extremes;
-    __m256i zeros;
+    __m256i zeros; /* eight counts */
 };
+
+/* One less than the bits of a magnitude makes a zero the largest of all: where zeros are counted, they are not
+ * the smallest then, and easy to tell. */
+PLUMB_AVX2_INLINE __m256i one_less(void)
+{
+    return _mm256_set1_epi32(-1);
+}
 
 PLUMB_AVX2_INLINE struct block_registers load_block(const struct plumb_sum_lanes *lanes,
                                                     bool zeros)
@@ -236,7 +200,7 @@ PLUMB_AVX2_INLINE struct block_registers load_block(const struct plumb_sum_lanes
                                     .zeros = _mm256_setzero_si256()};
     load_sums(&block.sums, lanes);
     if (zeros)
-        block.extremes.least = _mm256_add_epi32(block.extremes.least, _mm256_set1_epi32(-1));
+        block.extremes.least = _mm256_add_epi32(block.extremes.least, one_less());
     return block;
 }
 
@@ -244,9 +208,35 @@ PLUMB_AVX2_INLINE void store_block(struct block_registers *block, bool zeros,
                                    struct plumb_sum_lanes *lanes)
 {
     if (zeros)
-        block->extremes.least = _mm256_sub_epi32(block->extremes.least, _mm256_set1_epi32(-1));
+        block->extremes.least = _mm256_sub_epi32(block->extremes.least, one_less());
     store_sums(&block->sums, lanes);
     store_extremes(block->extremes, lanes);
+}
+
+/* Each element is loaded once for both: half again as fast as one after the other where the values do not
+ * lie in the cache. While these are at hand, those a block further are on their way. */
+PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
+                                        const struct plumb_multipliers *multipliers,
+                                        bool pivots, bool zeros, __m256d pivot,
+                                        struct block_registers *b)
+{
+    const uint32_t *low = multipliers->low, *high = multipliers->high;
+    struct extreme_registers *e = &b->extremes;
+    struct print_registers print = clear_prints();
+    for (size_t i = 0; i < n; i += 8) {
+        _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
+        const __m256i bits = load_bits(from + 4 * i);
+        add_eight(&b->sums, e, PLUMB_F32, from + 4 * i, pivots, pivot);
+        if (zeros) {
+            const __m256i code = _mm256_add_epi32(_mm256_add_epi32(bits, bits), one_less());
+            e->least = _mm256_min_epu32(code, e->least);
+            b->zeros = _mm256_sub_epi32(b->zeros, _mm256_cmpeq_epi32(code, one_less()));
+        } else {
+            e->least = smaller_magnitude(e->least, _mm256_castsi256_ps(bits));
+        }
+        print_eight(&print, bits, low + i, high + i);
+    }
+    return fold_prints(&print);
 }
 
 /* The elements that fill no register; `at` of `n` are done. */
@@ -282,14 +272,11 @@ PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
         const unsigned char *piece = from + 4 * at;
         uint64_t *print = &prints[at / PLUMB_FINGERPRINT_WORDS];
         if (zero)
-            *print = print_zeros(piece, words, multipliers, distance, &b.sums, &b.extremes,
-                                 &b.zeros);
+            *print = print_floats(piece, words, multipliers, true, true, distance, &b);
         else if (pivot != 0)
-            *print =
-                print_floats(piece, words, multipliers, true, distance, &b.sums, &b.extremes);
+            *print = print_floats(piece, words, multipliers, true, false, distance, &b);
         else
-            *print =
-                print_floats(piece, words, multipliers, false, distance, &b.sums, &b.extremes);
+            *print = print_floats(piece, words, multipliers, false, false, distance, &b);
     }
     store_block(&b, zero, &lanes);
     const size_t first = at % PLUMB_FINGERPRINT_WORDS;
@@ -313,17 +300,6 @@ struct special_registers {
 PLUMB_AVX2_INLINE __m256i count_lanes(__m256i counts, __m256 held)
 {
     return _mm256_sub_epi32(counts, _mm256_castps_si256(held));
-}
-
-PLUMB_AVX2_INLINE uint64_t fold_lanes(__m256i counts)
-{
-    uint32_t lane[8];
-    uint64_t sum = 0;
-    __m256i *at = (void *)lane;
-    _mm256_storeu_si256(at, counts);
-    for (size_t i = 0; i < 8; i++)
-        sum += lane[i];
-    return sum;
 }
 
 /* The distances of four elements from the pivot, 0 where they are taken out. */
@@ -367,9 +343,9 @@ PLUMB_AVX2_INLINE size_t sum_finite(enum plumb_dtype direct, const unsigned char
         add_finite_eight(&r, &e, &s, load_floats(direct, x + i * direct_size(direct)), pivot);
     store_sums(&r, lanes);
     store_extremes(e, lanes);
-    special->nan = fold_lanes(s.nan);
-    special->pos_inf = fold_lanes(s.pos_inf);
-    special->neg_inf = fold_lanes(s.neg_inf);
+    special->nan = fold_counts(widen_counts(s.nan));
+    special->pos_inf = fold_counts(widen_counts(s.pos_inf));
+    special->neg_inf = fold_counts(widen_counts(s.neg_inf));
     return i;
 }
 

@@ -5,6 +5,7 @@
 #include "report/run_diff_report.h"
 
 #include "report/html_page.h"
+#include "report/run_remarks.h"
 #include "report/words.h"
 
 #include <string.h>
@@ -191,34 +192,14 @@ static void write_only(const struct plumb_run_diff *diff, struct plumb_buffer *t
     plumb_html_fold_end(to);
 }
 
-static void write_layout(const char *side, const struct plumb_layout *layout,
-                         const struct plumb_layout_report *report, struct plumb_buffer *to)
-{
-    const uint64_t wrong = report->unequal + report->missing + report->unknown;
-    if (!layout->ranks)
-        return;
-    plumb_html_paragraph(to, "%s: %llu records were put together from %zu ranks.", side,
-                         (unsigned long long)report->merged, layout->ranks);
-    if (wrong)
-        plumb_html_paragraph(to, "%s: %llu could not be: %s", side, (unsigned long long)wrong,
-                             report->first);
-}
-
-static void write_spike(const struct plumb_run_diff *diff, struct plumb_buffer *to)
-{
-    struct plumb_spike a, b;
-    plumb_spike_find(diff->a, &a);
-    plumb_spike_find(diff->b, &b);
-    if (!a.alarms && b.alarms)
-        plumb_html_paragraph(to, "%s of B rose %.2gx over its own last %zu steps at step %lld.",
-                             b.series, b.times, b.over, (long long)b.step);
-}
-
 static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
-    write_spike(diff, to);
-    write_layout("A", &diff->layout_a, &diff->merged_a, to);
-    write_layout("B", &diff->layout_b, &diff->merged_b, to);
+    char spike[PLUMB_REMARK_SIZE], layouts[PLUMB_LAYOUT_REMARKS][PLUMB_REMARK_SIZE];
+    const size_t count = plumb_remark_layouts(diff, layouts);
+    if (plumb_remark_spike(diff, spike))
+        plumb_html_paragraph(to, "%s.", spike);
+    for (size_t i = 0; i < count; i++)
+        plumb_html_paragraph(to, "%s.", layouts[i]);
     if (diff->guessed)
         plumb_html_paragraph(
             to, "%zu ops are called differently and were paired by kind, shape and order.",

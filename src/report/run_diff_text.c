@@ -6,6 +6,7 @@
 
 #include "report/called_at.h"
 #include "report/table_text.h"
+#include "report/run_remarks.h"
 #include "report/words.h"
 
 enum { FIRST_ROOTS = 4, FIRST_SETTINGS = 3, FIRST_WARNINGS = 1, FIRST_UNREAD = 2 };
@@ -103,39 +104,14 @@ static void write_overlap(const struct plumb_overlap *overlap, struct plumb_buff
                             (unsigned long long)overlap->steps_only_b);
 }
 
-/* What announces that B's loss will spike, if A's does not. */
-static void write_spike(const struct plumb_run_diff *diff, struct plumb_buffer *to)
-{
-    struct plumb_spike a, b;
-    plumb_spike_find(diff->a, &a);
-    plumb_spike_find(diff->b, &b);
-    if (a.alarms || !b.alarms)
-        return;
-    plumb_buffer_printf(to, "\n%s of B rose %.2gx over its own last %zu steps at step %lld",
-                        b.series, b.times, b.over, (long long)b.step);
-    if (b.loss_step >= 0)
-        plumb_buffer_printf(to, "; the loss followed at step %lld", (long long)b.loss_step);
-    plumb_buffer_text(to, "\n");
-}
-
-static void write_layout(const char *side, const struct plumb_layout *layout,
-                         const struct plumb_layout_report *report, struct plumb_buffer *to)
-{
-    const uint64_t wrong = report->unequal + report->missing + report->unknown;
-    if (!layout->ranks)
-        return;
-    plumb_buffer_printf(to, "%s: %llu records were put together from %zu ranks\n", side,
-                        (unsigned long long)report->merged, layout->ranks);
-    if (wrong)
-        plumb_buffer_printf(to, "%s: %llu could not be: %s\n", side, (unsigned long long)wrong,
-                            report->first);
-}
-
 static void write_remarks(const struct plumb_run_diff *diff, struct plumb_buffer *to)
 {
-    write_spike(diff, to);
-    write_layout("A", &diff->layout_a, &diff->merged_a, to);
-    write_layout("B", &diff->layout_b, &diff->merged_b, to);
+    char spike[PLUMB_REMARK_SIZE], layouts[PLUMB_LAYOUT_REMARKS][PLUMB_REMARK_SIZE];
+    const size_t count = plumb_remark_layouts(diff, layouts);
+    if (plumb_remark_spike(diff, spike))
+        plumb_buffer_printf(to, "\n%s\n", spike);
+    for (size_t i = 0; i < count; i++)
+        plumb_buffer_printf(to, "%s\n", layouts[i]);
     if (diff->victims)
         plumb_buffer_printf(to, "\n%llu more records differ as a consequence\n",
                             (unsigned long long)diff->victims);

@@ -14,7 +14,7 @@
 #include "plumb.h"
 #include "unit/scratch_group.h"
 
-enum { BEFORE = 60, SEEDS = 200 };
+enum { BEFORE = 60, SEEDS = 200, PAGE = 1 << 17 };
 
 static double noise(uint64_t *state)
 {
@@ -39,12 +39,17 @@ static struct plumb_spike find(const char *name)
     return spike;
 }
 
-static FILE *begin(const char *header)
+static FILE *begin_at(const char *name, const char *header)
 {
-    FILE *file = fopen(scratch_path(&scratch, "log"), "w");
+    FILE *file = fopen(scratch_path(&scratch, name), "w");
     assert_non_null(file);
     assert_true(fputs(header, file) >= 0);
     return file;
+}
+
+static FILE *begin(const char *header)
+{
+    return begin_at("log", header);
 }
 
 /* The spike of BLOOM-176B at iterations 31214 to 31222, from its public log (BigScience chronicles);
@@ -137,10 +142,62 @@ static void update_doubles(void **state)
     assert_int_equal(spike.loss_step, 84);
 }
 
+static bool keep(void *context, const char *bytes, size_t size)
+{
+    char *page = context;
+    const size_t length = strlen(page);
+    assert_true(length + size < PAGE);
+    memcpy(page + length, bytes, size);
+    page[length + size] = '\0';
+    return true;
+}
+
+/* Two logs of which one spikes: the text, the page and the JSON tell it. */
+static void reports_tell_it(void **state)
+{
+    (void)state;
+    static char page[PAGE];
+    struct plumb_run *runs[2] = {NULL, NULL};
+    struct plumb_run_diff *diff = NULL;
+    for (int side = 0; side < 2; side++) {
+        uint64_t chance = 3;
+        FILE *file = begin_at(side ? "spiking" : "calm", "step,loss,grad_norm\n");
+        for (int i = 0; i < 100; i++) {
+            const double loss = 2 + 0.05 * noise(&chance);
+            const double norm = exp(0.1 * noise(&chance));
+            (void)fprintf(file, "%d,%g,%g\n", i, side && i >= 85 && i < 88 ? 7 : loss,
+                          norm * (side && i >= 80 && i < 88 ? pow(4, i - 79) : 1));
+        }
+        assert_int_equal(fclose(file), 0);
+        assert_int_equal(plumb_run_open(scratch_path(&scratch, side ? "spiking" : "calm"),
+                                        &runs[side], NULL),
+                         PLUMB_OK);
+    }
+    assert_int_equal(plumb_run_diff_new(runs[0], runs[1], NULL, &diff, NULL), PLUMB_OK);
+    static const struct {
+        enum plumb_report_form form;
+        const char *words;
+    } forms[] = {{PLUMB_REPORT_TEXT, "at step 81; the loss followed at step 85\n"},
+                 {PLUMB_REPORT_HTML, "at step 81; the loss followed at step 85."},
+                 {PLUMB_REPORT_JSON, "\"spikes\":[{"}};
+    for (size_t i = 0; i < sizeof forms / sizeof forms[0]; i++) {
+        const struct plumb_run_diff_report_options options = {.form = forms[i].form};
+        const struct plumb_sink sink = {keep, page};
+        page[0] = '\0';
+        assert_int_equal(plumb_report_run_diff(diff, &options, &sink, NULL), PLUMB_OK);
+        if (!strstr(page, forms[i].words))
+            fail_msg("no '%s' in %s", forms[i].words, page);
+    }
+    plumb_run_diff_free(diff);
+    plumb_run_close(runs[0]);
+    plumb_run_close(runs[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(bloom), cmocka_unit_test(healthy_norms),
                                        cmocka_unit_test(scaled_and_skipped),
-                                       cmocka_unit_test(update_doubles)};
+                                       cmocka_unit_test(update_doubles),
+                                       cmocka_unit_test(reports_tell_it)};
     return cmocka_run_group_tests(tests, scratch_group_open, scratch_group_close);
 }
