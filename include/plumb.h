@@ -220,6 +220,9 @@ struct plumb_summary {
 enum plumb_summary_parts {
     PLUMB_SUMMARY_STATS = 1,
     PLUMB_SUMMARY_FINGERPRINT = 2,
+    /* Of f32 values in memory: sums in single precision over 256 values at a time, in double precision beyond.
+     * A third quicker; mean, std, l2 and abs_mean are within 1e-6 of abs_mean or l2, usually within 1e-8. */
+    PLUMB_SUMMARY_QUICK = 4,
 };
 
 /* Reads every tensor of `file` once, in parallel, and fills `summaries[i]` for tensor i with the

@@ -16,6 +16,7 @@ enum {
     PLUMB_BLOCK = 4096,             /* elements: of two types of 16 or 32 bits they fit in L1 */
     PLUMB_FINGERPRINT_WORDS = 1024, /* 32-bit words of a fingerprint block */
     PLUMB_BLOCK_PRINTS = PLUMB_BLOCK / PLUMB_FINGERPRINT_WORDS, /* of a block of f32 */
+    PLUMB_QUICK_GROUP = 256, /* elements whose sums are taken in single precision */
     PLUMB_ULP_LIMITS = PLUMB_ULP_BUCKETS - 1,
 };
 
@@ -89,6 +90,12 @@ struct plumb_kernel {
     void (*sums_printed)(const void *x, size_t n, double pivot,
                          const struct plumb_multipliers *multipliers,
                          struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
+    /* The same with sums in single precision over groups of PLUMB_QUICK_GROUP, each lane on its own, and in
+     * double precision over the groups: half as long. `n` is a multiple of PLUMB_FINGERPRINT_WORDS; without
+     * multipliers there are no prints. */
+    void (*quick_sums)(const void *x, size_t n, float pivot,
+                       const struct plumb_multipliers *multipliers,
+                       struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,

@@ -125,27 +125,76 @@ static uint64_t fingerprint(const void *words, size_t n,
     return sum;
 }
 
-static void sums_printed(const void *x, size_t n, double pivot,
-                         const struct plumb_multipliers *multipliers,
-                         struct plumb_block_sums *result, uint64_t *prints, uint64_t *zero)
+/* Zeros are counted, and the smallest magnitude is that of the others. */
+static void set_zeros_apart(const void *x, size_t n, struct plumb_block_sums *result,
+                            uint64_t *zero)
 {
-    const unsigned char *from = x;
-    sums(PLUMB_F32, x, n, pivot, result);
-    if (zero) {
-        double values[PLUMB_BLOCK];
-        plumb_widen(PLUMB_F32, x, n, values);
-        *zero = 0;
-        result->min_absolute = (double)INFINITY;
-        for (size_t i = 0; i < n; i++) {
-            *zero += values[i] == 0;
-            if (values[i] != 0)
-                result->min_absolute = lane_min(fabs(values[i]), result->min_absolute);
-        }
+    double values[PLUMB_BLOCK];
+    plumb_widen(PLUMB_F32, x, n, values);
+    *zero = 0;
+    result->min_absolute = (double)INFINITY;
+    for (size_t i = 0; i < n; i++) {
+        *zero += values[i] == 0;
+        if (values[i] != 0)
+            result->min_absolute = lane_min(fabs(values[i]), result->min_absolute);
     }
+}
+
+static void print_pieces(const unsigned char *from, size_t n,
+                         const struct plumb_multipliers *multipliers, uint64_t *prints)
+{
     for (size_t at = 0, words; at < n; at += words) {
         words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
         *prints++ = fingerprint(from + 4 * at, words, multipliers, 0);
     }
+}
+
+static void sums_printed(const void *x, size_t n, double pivot,
+                         const struct plumb_multipliers *multipliers,
+                         struct plumb_block_sums *result, uint64_t *prints, uint64_t *zero)
+{
+    sums(PLUMB_F32, x, n, pivot, result);
+    if (zero)
+        set_zeros_apart(x, n, result, zero);
+    print_pieces(x, n, multipliers, prints);
+}
+
+/* What a group adds to the lanes. */
+static void add_group(const float *x, float pivot, struct plumb_sum_lanes *lanes)
+{
+    float sum[SUM_LANES] = {0}, square[SUM_LANES] = {0}, absolute[SUM_LANES] = {0};
+    for (size_t i = 0; i < PLUMB_QUICK_GROUP; i++) {
+        const size_t lane = i % SUM_LANES;
+        const float d = x[i] - pivot;
+        sum[lane] += d;
+        square[lane] = fmaf(d, d, square[lane]);
+        absolute[lane] += fabsf(x[i]);
+    }
+    for (size_t lane = 0; lane < SUM_LANES; lane++) {
+        lanes->sum[lane] += (double)sum[lane];
+        lanes->square[lane] += (double)square[lane];
+        lanes->absolute[lane] += (double)absolute[lane];
+    }
+}
+
+static void quick_sums(const void *x, size_t n, float pivot,
+                       const struct plumb_multipliers *multipliers,
+                       struct plumb_block_sums *result, uint64_t *prints, uint64_t *zero)
+{
+    float values[PLUMB_BLOCK];
+    struct plumb_sum_lanes lanes;
+    memcpy(values, x, n * sizeof *values);
+    sum_lanes_clear(&lanes);
+    for (size_t at = 0; at < n; at += PLUMB_QUICK_GROUP)
+        add_group(values + at, pivot, &lanes);
+    sums(PLUMB_F32, x, n, 0, result); /* for the extremes */
+    result->sum = fold_sum8(lanes.sum);
+    result->square = fold_sum8(lanes.square);
+    result->absolute = fold_sum8(lanes.absolute);
+    if (zero)
+        set_zeros_apart(x, n, result, zero);
+    if (multipliers)
+        print_pieces(x, n, multipliers, prints);
 }
 
 static size_t unequal(size_t size, const void *a, const void *b, size_t n, size_t most,
@@ -180,6 +229,7 @@ static const struct plumb_kernel scalar_kernel = {
     .sums = sums,
     .add_sums = add_sums,
     .sums_printed = sums_printed,
+    .quick_sums = quick_sums,
     .finite_sums = finite_sums,
     .counts = counts,
     .pair = pair,

@@ -3,7 +3,8 @@
  *
  * Where the values lie far from 0 for their spread, a block is summed as distances from a pivot among
  * them, which keeps the variance free of cancellation. Values that are not finite are counted and taken
- * out, and a block of doubles too large or small to be squared is scaled by a power of two.
+ * out, and a block of doubles too large or small to be squared is scaled by a power of two. Sums may be quick,
+ * in single precision over short groups: where that would overflow or lose small squares, they are not.
  */
 #include "scan_block.h"
 
@@ -48,6 +49,46 @@ static void sum_and_print(const unsigned char *values, size_t n, double pivot,
         plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
 }
 
+/* Of what squares are, and sums of a group of them, in single precision. */
+static const double quick_least = 0x1p-40, quick_most = 0x1p60;
+
+static double largest_magnitude(const struct plumb_block_sums *sums)
+{
+    return -sums->min > sums->max ? -sums->min : sums->max;
+}
+
+/* If all have one sign, their mean is that of their magnitudes, and the pivot has made it the better one. */
+static void join_signs(struct plumb_block_sums *sums, double pivot, size_t n)
+{
+    if (sums->min >= 0)
+        sums->absolute = pivot * (double)n + sums->sum;
+    else if (sums->max <= 0)
+        sums->absolute = -(pivot * (double)n + sums->sum);
+}
+
+/* As sum_block(), in single precision where it can be. `pivot` has that. */
+static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
+                        struct plumb_block_sums *sums, struct plumb_fingerprint_state *print,
+                        uint64_t *zero)
+{
+    uint64_t prints[PLUMB_BLOCK_PRINTS];
+    const struct plumb_kernel *kernel = plumb_kernel();
+    kernel->quick_sums(values, n, (float)pivot,
+                       print ? plumb_fingerprint_multipliers(print) : NULL, sums, prints, zero);
+    for (size_t at = 0; print && at < n; at += PLUMB_FINGERPRINT_WORDS)
+        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
+    const double magnitude = largest_magnitude(sums);
+    if (magnitude == 0 || (magnitude >= quick_least && magnitude <= quick_most)) {
+        if (!isnan(sums->absolute))
+            join_signs(sums, pivot, n);
+    } else if (isfinite(magnitude) && !isnan(sums->absolute)) {
+        const double least = sums->min_absolute; /* zeros may be set apart in it */
+        kernel->sums(PLUMB_F32, values, n, pivot, sums);
+        sums->min_absolute = least;
+    }
+    return zero != NULL;
+}
+
 /* The sums of a block and, piece by piece while it is near, its fingerprint. True if zeros were counted on
  * the way, as `zero` asks for. */
 static bool sum_block(enum plumb_dtype direct, const unsigned char *values, size_t n,
@@ -88,11 +129,6 @@ static void take_sums(struct plumb_block_stats *block, const struct plumb_block_
     block->absolute = sums->absolute;
 }
 
-static double largest_magnitude(const struct plumb_block_sums *sums)
-{
-    return -sums->min > sums->max ? -sums->min : sums->max;
-}
-
 /* Zeros, subnormals and values at the largest one, if the sums say that there are any. */
 static void count_values(enum plumb_dtype part, enum plumb_dtype direct, const void *values,
                          size_t n, const struct plumb_block_sums *sums,
@@ -131,14 +167,17 @@ static void scale_block(const void *values, size_t n, double magnitude,
 /* All finite; `direct` is how they lie in memory, `part` what type they came from. False if
  * they turned out not to be finite after all: then only the fingerprint was made. */
 static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const void *values,
-                           size_t n, double pivot, bool zeros,
+                           size_t n, double pivot, const struct plumb_block_habits *habits,
                            struct plumb_fingerprint_state *print,
                            struct plumb_block_stats *block)
 {
     struct plumb_block_sums sums;
-    uint64_t zero = 0;
-    const bool counted =
-        sum_block(direct, values, n, pivot, &sums, print, zeros ? &zero : NULL);
+    uint64_t zero = 0, *count = habits->zeros ? &zero : NULL;
+    const bool quick = habits->quick && direct == PLUMB_F32 && n % PLUMB_FINGERPRINT_WORDS == 0;
+    if (quick)
+        pivot = (double)(float)pivot;
+    const bool counted = quick ? sum_quickly(values, n, pivot, &sums, print, count)
+                               : sum_block(direct, values, n, pivot, &sums, print, count);
     const double magnitude = largest_magnitude(&sums);
     if (isnan(sums.absolute) || !isfinite(magnitude))
         return false;
@@ -175,6 +214,7 @@ static void measure_gaps(enum plumb_dtype direct, const void *values, size_t n, 
 static void measure_doubles(enum plumb_dtype part, double *values, size_t n, double pivot,
                             struct plumb_block_stats *block)
 {
+    const struct plumb_block_habits none = {.quick = false};
     size_t kept = 0;
     for (size_t i = 0; i < n; i++) {
         const double value = values[i];
@@ -188,7 +228,7 @@ static void measure_doubles(enum plumb_dtype part, double *values, size_t n, dou
             block->neg_inf++;
     }
     if (kept)
-        (void)measure_finite(part, PLUMB_F64, values, kept, pivot, false, NULL, block);
+        (void)measure_finite(part, PLUMB_F64, values, kept, pivot, &none, NULL, block);
 }
 
 void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
@@ -199,7 +239,7 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
     *block = (struct plumb_block_stats){
         .count = n, .min = (double)INFINITY, .max = -(double)INFINITY};
     if (direct && !guess &&
-        measure_finite(part, part, values, n, pivot, habits->zeros, print, block)) {
+        measure_finite(part, part, values, n, pivot, habits, print, block)) {
         habits->zeros = block->zero > 0;
         return;
     }
@@ -208,9 +248,10 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
     if (direct && part != PLUMB_F64) {
         measure_gaps(part, values, n, pivot, block);
     } else {
+        const struct plumb_block_habits none = {.quick = false};
         double wide[PLUMB_BLOCK];
         plumb_widen(part, values, n, wide);
-        if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, false, NULL, block))
+        if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, &none, NULL, block))
             measure_doubles(part, wide, n, pivot, block);
     }
     habits->gaps = block->finite < n;

@@ -15,10 +15,12 @@ struct plumb_block_stats {
     int exponent;
 };
 
-/* What the last block was like, from one block to the next: a guess that saves time. */
+/* What the last block was like, from one block to the next: a guess that saves time. And how exact the sums
+ * are to be. */
 struct plumb_block_habits {
     bool gaps;  /* values that are not finite */
     bool zeros; /* zeros */
+    bool quick; /* see PLUMB_SUMMARY_QUICK */
 };
 
 /* A pivot for the blocks of a chunk, from its first one: 0, or a value among them if they lie far from 0 for

@@ -23,7 +23,7 @@ struct round {
     size_t first, blocks;
     double pivot; /* of the chunk that the round is in */
     int members;
-    bool prints;
+    bool prints, quick;
     uint64_t print[MOST_MEMBERS];
     struct plumb_block_stats block[ROUND];
 };
@@ -43,7 +43,7 @@ static void measure_stretch(void *context, int member)
     const size_t to = round->blocks * ((size_t)member + 1) / (size_t)round->members;
     const size_t start = (round->first + from) * PLUMB_BLOCK;
     struct plumb_fingerprint_state print = plumb_fingerprint_begin(start * size);
-    struct plumb_block_habits habits = {false, false};
+    struct plumb_block_habits habits = {.quick = round->quick};
     for (size_t i = from; i < to; i++) {
         const size_t at = (round->first + i) * PLUMB_BLOCK;
         plumb_block_measure(round->part, round->values + at * size,
@@ -92,6 +92,7 @@ void plumb_values_summarize_by(const struct plumb_team *team, enum plumb_dtype d
         .chunk = (size_t)plumb_scan_chunk((int64_t)count) * pieces,
         .members = team->members < MOST_MEMBERS ? team->members : MOST_MEMBERS,
         .prints = parts & PLUMB_SUMMARY_FINGERPRINT,
+        .quick = parts & PLUMB_SUMMARY_QUICK,
     };
     struct plumb_stats_state total, chunk;
     uint64_t print = 0;

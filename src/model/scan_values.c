@@ -25,6 +25,7 @@ static uint64_t summarize_chunk(enum plumb_dtype dtype, const unsigned char *val
     const bool prints = wanted & PLUMB_SUMMARY_FINGERPRINT;
     struct plumb_fingerprint_state print = plumb_fingerprint_begin(at * size);
     plumb_stats_begin(stats);
+    stats->habits.quick = wanted & PLUMB_SUMMARY_QUICK;
     if (wanted & PLUMB_SUMMARY_STATS)
         plumb_stats_add_printed(stats, plumb_dtype_part(dtype), from, count * parts,
                                 prints ? &print : NULL);

@@ -17,6 +17,7 @@ enum {
     LOOK_ELEMENTS = 512,
     LABEL_SIZE = 4096,
     WORTH_REMEMBERING = 2048, /* statistics of fewer elements are as quickly computed again */
+    STATS = PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK, /* as they are recorded */
 };
 
 /* What the caller gave, and how large it is. */
@@ -93,8 +94,7 @@ void plumb_known_by(const struct plumb_team *team, enum plumb_dtype dtype, const
 {
     struct plumb_summary summary = {.stats = {.count = count}};
     plumb_values_summarize_by(team, dtype, values, count,
-                              PLUMB_SUMMARY_FINGERPRINT | (stats ? PLUMB_SUMMARY_STATS : 0),
-                              &summary);
+                              PLUMB_SUMMARY_FINGERPRINT | (stats ? STATS : 0), &summary);
     *known = (struct plumb_known){
         .known = true,
         .has_stats = stats,
@@ -153,15 +153,15 @@ static void examine(struct plumb_recorder *recorder, const struct sighting *seen
         (struct plumb_known){.known = true, .element = -1, .stats = {.count = seen->count}};
     if (once && recorder->save != PLUMB_SAVE_FINGERPRINT) {
         plumb_values_summarize(value->dtype, value->data, seen->count,
-                               PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_FINGERPRINT, &summary);
+                               STATS | PLUMB_SUMMARY_FINGERPRINT, &summary);
         known->fingerprint = summary.fingerprint;
-        known->stats = summary.stats;
     } else {
         known->fingerprint = plumb_values_fingerprint(value->dtype, value->data, seen->count);
         if (recorder->save == PLUMB_SAVE_FINGERPRINT || recall(recorder, seen, known))
             return;
-        plumb_values_stats(value->dtype, value->data, seen->count, &known->stats);
+        plumb_values_summarize(value->dtype, value->data, seen->count, STATS, &summary);
     }
+    known->stats = summary.stats;
     known->element = find_element(value->dtype, value->data, seen->count, &known->stats);
     known->has_stats = true;
 }

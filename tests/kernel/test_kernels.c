@@ -304,12 +304,72 @@ static void test_printed_sums(void **unused)
     }
 }
 
+/* Each group's lanes in single precision: what they may be off is a rounding for each of 32 additions. */
+static void check_quick(const unsigned char *values, size_t n, float pivot,
+                        const struct plumb_multipliers *multipliers,
+                        const struct plumb_kernel *kernel, bool zeros)
+{
+    struct plumb_block_sums exact, sums, apart;
+    uint64_t prints[PLUMB_BLOCK_PRINTS], wanted[PLUMB_BLOCK_PRINTS], zero = 0, wanted_zero = 0;
+    uint64_t *count = zeros ? &zero : NULL;
+    plumb_kernel_scalar()->sums_printed(values, n, (double)pivot, multipliers, &exact, wanted,
+                                        zeros ? &wanted_zero : NULL);
+    kernel->quick_sums(values, n, pivot, multipliers, &sums, prints, count);
+    assert_memory_equal(prints, wanted, n / PLUMB_FINGERPRINT_WORDS * sizeof *prints);
+    assert_int_equal(zero, wanted_zero);
+    kernel->quick_sums(values, n, pivot, NULL, &apart, NULL, count);
+    assert_memory_equal(&sums, &apart, sizeof sums);
+    assert_int_equal(zero, wanted_zero);
+    assert_true(sums.min == exact.min && sums.max == exact.max);
+    assert_true(sums.min_absolute == exact.min_absolute);
+    if (isfinite(exact.square)) {
+        const double distance = exact.absolute + fabs((double)pivot) * (double)n;
+        const double unit = 33 * 0x1p-24;
+        assert_true(fabs(sums.sum - exact.sum) <= unit * distance);
+        assert_true(fabs(sums.square - exact.square) <= (unit + 0x1p-22) * exact.square);
+        assert_true(fabs(sums.absolute - exact.absolute) <= unit * exact.absolute);
+    } else {
+        assert_true(!isfinite(sums.square));
+    }
+}
+
+static void test_quick_sums(void **unused)
+{
+    (void)unused;
+    unsigned char *end = guarded();
+    struct plumb_multipliers multipliers;
+    fill_multipliers(&multipliers);
+    for (unsigned round = 0; round < 200; round++) {
+        const size_t n = PLUMB_FINGERPRINT_WORDS * (1 + next_random() % PLUMB_BLOCK_PRINTS);
+        unsigned char *values = end - 4 * n - round % 3;
+        fill(PLUMB_F32, values, NULL, n, round % 2 ? ORDINARY : SPARSE);
+        if (round % 37 == 0)
+            memset(values, 0, 4 * n);
+        const float pivot = round % 4 < 2 ? 0 : 0.25F;
+        for (int zeros = 0; zeros < 2; zeros++) {
+            struct plumb_block_sums sums[2];
+            uint64_t zero[2] = {0, 0};
+            check_quick(values, n, pivot, &multipliers, plumb_kernel_scalar(), zeros);
+            if (!plumb_kernel_avx2())
+                continue;
+            check_quick(values, n, pivot, &multipliers, plumb_kernel_avx2(), zeros);
+            plumb_kernel_scalar()->quick_sums(values, n, pivot, NULL, &sums[0], NULL,
+                                              zeros ? &zero[0] : NULL);
+            plumb_kernel_avx2()->quick_sums(values, n, pivot, NULL, &sums[1], NULL,
+                                            zeros ? &zero[1] : NULL);
+            assert_memory_equal(&sums[0], &sums[1], sizeof sums[0]);
+            assert_int_equal(zero[0], zero[1]);
+        }
+    }
+}
+
 /* ---- the library on top of them ------------------------------------------------------- */
 
 struct result {
     struct plumb_stats stats;
     struct plumb_comparison comparison;
     uint64_t fingerprint;
+    struct plumb_summary quick;
 };
 
 enum { LENGTHS = 26, RESULTS = PLUMB_DTYPE_COUNT * SORTS * LENGTHS };
@@ -339,10 +399,37 @@ static void compute(const char *variant, struct result *results)
                 plumb_values_stats(dtype, a, n, &results->stats);
                 plumb_values_compare(dtype, a, dtype, b, n, 0, 0, &results->comparison);
                 results->fingerprint = plumb_values_fingerprint(dtype, a, n);
+                plumb_values_summarize(dtype, a, n,
+                                       PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_FINGERPRINT |
+                                           PLUMB_SUMMARY_QUICK,
+                                       &results->quick);
             }
         }
     }
     _exit(0);
+}
+
+static bool is_near(double value, double exact, double unit)
+{
+    return value == exact || fabs(value - exact) <= 2e-6 * unit;
+}
+
+/* Quick statistics are nearly the exact ones, whatever the values; all that is counted is the same. */
+static void check_quick_stats(const struct result *result)
+{
+    struct plumb_stats exact = result->stats, quick = result->quick.stats;
+    assert_true(result->quick.fingerprint == result->fingerprint);
+    if (exact.count > exact.nan + exact.pos_inf + exact.neg_inf) {
+        assert_true(is_near(quick.mean, exact.mean, exact.abs_mean));
+        assert_true(is_near(quick.abs_mean, exact.abs_mean, exact.abs_mean));
+        assert_true(is_near(quick.std, exact.std, exact.l2 / sqrt((double)exact.count)));
+        assert_true(is_near(quick.l2, exact.l2, exact.l2));
+    }
+    quick.mean = exact.mean;
+    quick.abs_mean = exact.abs_mean;
+    quick.std = exact.std;
+    quick.l2 = exact.l2;
+    assert_memory_equal(&quick, &exact, sizeof exact);
 }
 
 static void test_library(void **unused)
@@ -363,6 +450,8 @@ static void test_library(void **unused)
         assert_int_equal(status, 0);
     }
     for (size_t i = 0; i < RESULTS; i++)
+        check_quick_stats(&results[i]);
+    for (size_t i = 0; i < RESULTS; i++)
         assert_memory_equal(&results[i], &results[RESULTS + i], sizeof *results);
     assert_int_equal(munmap(results, 2 * RESULTS * sizeof *results), 0);
 }
@@ -371,9 +460,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_library), /* first: its children choose their own kernels */
-        cmocka_unit_test(test_blocks),
-        cmocka_unit_test(test_fingerprint_blocks),
-        cmocka_unit_test(test_printed_sums),
+        cmocka_unit_test(test_blocks),       cmocka_unit_test(test_fingerprint_blocks),
+        cmocka_unit_test(test_printed_sums), cmocka_unit_test(test_quick_sums),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

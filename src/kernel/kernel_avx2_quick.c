@@ -1,0 +1,169 @@
+/*
+ * kernel_avx2_quick.c - sums of a block in single precision over short groups, its extremes and its fingerprint,
+ * in one pass: what a recording does with nearly every byte that it looks at.
+ */
+#include "kernel_avx2.h"
+
+#if defined(__x86_64__)
+
+#include "kernel_lanes.h"
+
+/* What a group adds up to. One register each: the loop is bound by what it does, not by waiting for a sum. */
+struct group_registers {
+    __m256 sum, square, absolute;
+};
+
+/* Of the groups: lanes 0-3 and 4-7. */
+struct double_registers {
+    __m256d low, high;
+};
+
+/* Of a block. The smallest magnitude is found among bits, which are in the order of magnitudes once the sign
+ * is shifted out. */
+struct quick_registers {
+    struct double_registers sum, square, absolute;
+    __m256 min, max;
+    __m256i least, zeros; /* eight counts */
+};
+
+/* What the loop is built for; constants wherever it is used. */
+struct quick_wish {
+    bool prints, pivots, zeros;
+};
+
+/* Subtracted from the bits of a magnitude, it makes a zero the largest of all: where zeros are counted, they
+ * are not the smallest then, and easy to tell. */
+PLUMB_AVX2_INLINE __m256i minus_one(void)
+{
+    return _mm256_set1_epi32(-1);
+}
+
+PLUMB_AVX2_INLINE void look_at_eight(struct quick_registers *r, struct group_registers *g,
+                                     struct quick_wish wish, __m256 v, __m256 pivot)
+{
+    const __m256 d = wish.pivots ? _mm256_sub_ps(v, pivot) : v;
+    const __m256i bits = _mm256_castps_si256(v);
+    __m256i code = _mm256_add_epi32(bits, bits);
+    g->sum = _mm256_add_ps(g->sum, d);
+    g->square = _mm256_fmadd_ps(d, d, g->square);
+    g->absolute = _mm256_add_ps(g->absolute, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v));
+    r->min = _mm256_min_ps(v, r->min);
+    r->max = _mm256_max_ps(v, r->max);
+    if (wish.zeros) {
+        code = _mm256_add_epi32(code, minus_one());
+        r->zeros = _mm256_sub_epi32(r->zeros, _mm256_cmpeq_epi32(code, minus_one()));
+    }
+    r->least = _mm256_min_epu32(code, r->least);
+}
+
+PLUMB_AVX2_INLINE void add_floats(struct double_registers *sum, __m256 more)
+{
+    const struct eight wide = widen_floats(more);
+    sum->low = _mm256_add_pd(sum->low, wide.low);
+    sum->high = _mm256_add_pd(sum->high, wide.high);
+}
+
+/* While these words are at hand, those a piece further are on their way. */
+PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, struct print_registers *print,
+                                     struct quick_wish wish, const unsigned char *from,
+                                     __m256 pivot, const uint32_t *low, const uint32_t *high)
+{
+    const __m256 nothing = _mm256_setzero_ps();
+    struct group_registers g = {nothing, nothing, nothing};
+    for (size_t i = 0; i < PLUMB_QUICK_GROUP; i += 16) {
+        const unsigned char *at = from + 4 * i;
+        _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
+        look_at_eight(r, &g, wish, load_floats(PLUMB_F32, at), pivot);
+        if (wish.prints)
+            print_eight(print, load_bits(at), low + i, high + i);
+        look_at_eight(r, &g, wish, load_floats(PLUMB_F32, at + 32), pivot);
+        if (wish.prints)
+            print_eight(print, load_bits(at + 32), low + i + 8, high + i + 8);
+    }
+    add_floats(&r->sum, g.sum);
+    add_floats(&r->square, g.square);
+    add_floats(&r->absolute, g.absolute);
+}
+
+PLUMB_AVX2_INLINE void look_at_block(struct quick_registers *r, struct quick_wish wish,
+                                     const unsigned char *from, size_t n, float pivot_value,
+                                     const struct plumb_multipliers *multipliers,
+                                     uint64_t *prints)
+{
+    const __m256 pivot = _mm256_set1_ps(pivot_value);
+    for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS) {
+        struct print_registers print = clear_prints();
+        for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i += PLUMB_QUICK_GROUP)
+            look_at_group(r, &print, wish, from + 4 * (at + i), pivot,
+                          wish.prints ? multipliers->low + i : NULL,
+                          wish.prints ? multipliers->high + i : NULL);
+        if (wish.prints)
+            *prints++ = fold_prints(&print);
+    }
+}
+
+/* In the order of fold_sum8(). */
+PLUMB_AVX2_INLINE double fold_doubles(struct double_registers sum)
+{
+    const __m256d four = _mm256_add_pd(sum.low, sum.high);
+    const __m128d two =
+        _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+PLUMB_AVX2_INLINE float fold_max(__m256 x)
+{
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+}
+
+/* The bits of the smallest magnitude, as a float. */
+PLUMB_AVX2_INLINE float fold_least(__m256i least, bool zeros)
+{
+    const __m256i codes = zeros ? _mm256_sub_epi32(least, minus_one()) : least;
+    const __m256 magnitudes = _mm256_castsi256_ps(_mm256_srli_epi32(codes, 1));
+    return -fold_max(_mm256_xor_ps(magnitudes, _mm256_set1_ps(-0.0F)));
+}
+
+PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
+                                      const struct plumb_multipliers *multipliers,
+                                      struct plumb_block_sums *result, uint64_t *prints,
+                                      uint64_t *zero)
+{
+    const struct double_registers nothing = {_mm256_setzero_pd(), _mm256_setzero_pd()};
+    const __m256 top = _mm256_set1_ps((float)INFINITY);
+    const __m256i codes = _mm256_castps_si256(top), most = _mm256_add_epi32(codes, codes);
+    struct quick_registers r = {nothing,
+                                nothing,
+                                nothing,
+                                top,
+                                _mm256_xor_ps(top, _mm256_set1_ps(-0.0F)),
+                                zero ? _mm256_add_epi32(most, minus_one()) : most,
+                                _mm256_setzero_si256()};
+    const struct quick_wish plain = {true, false, false}, all = {true, true, true};
+    const struct quick_wish pivots = {true, true, false};
+    const struct quick_wish sums = {false, true, false}, counts = {false, true, true};
+    if (!multipliers && zero)
+        look_at_block(&r, counts, x, n, pivot, NULL, NULL);
+    else if (!multipliers)
+        look_at_block(&r, sums, x, n, pivot, NULL, NULL);
+    else if (zero)
+        look_at_block(&r, all, x, n, pivot, multipliers, prints);
+    else if (pivot != 0)
+        look_at_block(&r, pivots, x, n, pivot, multipliers, prints);
+    else
+        look_at_block(&r, plain, x, n, pivot, multipliers, prints);
+    *result = (struct plumb_block_sums){
+        .sum = fold_doubles(r.sum),
+        .square = fold_doubles(r.square),
+        .absolute = fold_doubles(r.absolute),
+        .min = (double)-fold_max(_mm256_xor_ps(r.min, _mm256_set1_ps(-0.0F))) + 0.0,
+        .max = (double)fold_max(r.max) + 0.0,
+        .min_absolute = (double)fold_least(r.least, zero),
+    };
+    if (zero)
+        *zero = fold_counts(widen_counts(r.zeros));
+}
+
+#endif
