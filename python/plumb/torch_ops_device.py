@@ -21,24 +21,26 @@ def signed(number):
     return number - 2**64 if number >> 63 else number
 
 
-def multipliers():
+def fingerprint_keys():
     state, found = 0x706C756D62, []
     for _ in range(1024):
         state = (state + COUNT_FACTOR) & MASK
         z = state
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & MASK
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & MASK
-        found.append(signed((z ^ (z >> 31)) | 1))
+        found.append((z ^ (z >> 31)) >> 32)
     return found
 
 
-def fingerprint(tensor, factors):
+def fingerprint(tensor, keys):
     """docs/fingerprint.md; int64 wraps around, which is what is wanted."""
+    pad = torch.nn.functional.pad
     data = tensor.contiguous().reshape(-1).view(torch.uint8)
     size = data.numel()
-    data = torch.nn.functional.pad(data, (0, -size % 4096))
-    words = data.view(torch.int32).to(torch.int64) & 0xFFFFFFFF
-    blocks = (words.reshape(-1, 1024) * factors).sum(1)
+    words = pad(data, (0, -size % 8)).view(torch.int32).to(torch.int64)
+    words = (words + keys.repeat(-(-words.numel() // 1024))[:words.numel()]) & 0xFFFFFFFF
+    pairs = words[0::2] * words[1::2]
+    blocks = pad(pairs, (0, -pairs.numel() % 512)).reshape(-1, 512).sum(1)
     powers = torch.full_like(blocks, signed(POWER))
     powers[:1] = 1
     h = (blocks * powers.cumprod(0)).sum() ^ signed(size * COUNT_FACTOR)
@@ -93,7 +95,7 @@ class DeviceMode(Aside, TorchDispatchMode):
         self.places = []  # (phase, module, op, call, slot, dtype, shape)
         self.rows = []
         self.calls = {}
-        self.factors = {}  # by device
+        self.keys = {}  # by device
         self.flags = {}
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
@@ -122,12 +124,12 @@ class DeviceMode(Aside, TorchDispatchMode):
                 self.rows.append(self.row(tensor.detach()))
 
     def row(self, tensor):
-        factors = self.factors.get(tensor.device)
-        if factors is None:
-            factors = self.factors[tensor.device] = torch.tensor(multipliers(), device=tensor.device)
+        keys = self.keys.get(tensor.device)
+        if keys is None:
+            keys = self.keys[tensor.device] = torch.tensor(fingerprint_keys(), device=tensor.device)
         with torch.no_grad():
             numbers = [number.to(torch.float64) for number in statistics(tensor)]
-            return torch.stack([*numbers, fingerprint(tensor, factors).view(torch.float64)])
+            return torch.stack([*numbers, fingerprint(tensor, keys).view(torch.float64)])
 
     def send(self):
         """When a step ends: one transfer, then records."""

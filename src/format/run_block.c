@@ -47,7 +47,7 @@ static const struct plumb_column tensor_columns[] = {
     COLUMN(tensor, dtype, "dtype", U32),
     COLUMN(tensor, shape, "shape", U32),
     COLUMN(tensor, stack, "stack", U32),
-    COLUMN(tensor, fingerprint, "fingerprint", U64),
+    COLUMN(tensor, fingerprint, "fingerprint2", U64),
     COLUMN(tensor, element, "element", I64),
     COLUMN(tensor, stats.count, "count", U64),
     COLUMN(tensor, stats.nan, "nan", U64),

@@ -11,10 +11,10 @@ static const uint64_t power = UINT64_C(0xd1342543de82ef95); /* P: 5 modulo 8 */
 static const uint64_t mix_count = UINT64_C(0x9e3779b97f4a7c15);
 static const uint64_t mix_last = UINT64_C(0xff51afd7ed558ccd);
 
-static struct plumb_multipliers multipliers;
+static struct plumb_print_keys keys;
 static pthread_once_t filled = PTHREAD_ONCE_INIT;
 
-static void fill_multipliers(void)
+static void fill_keys(void)
 {
     uint64_t state = seed;
     for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i++) {
@@ -22,9 +22,7 @@ static void fill_multipliers(void)
         uint64_t z = state;
         z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
         z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-        z = (z ^ (z >> 31)) | 1;
-        multipliers.low[i] = (uint32_t)z;
-        multipliers.high[i] = (uint32_t)(z >> 32);
+        keys.word[i] = (uint32_t)((z ^ (z >> 31)) >> 32);
     }
 }
 
@@ -39,15 +37,15 @@ static uint64_t power_of(uint64_t exponent)
 
 struct plumb_fingerprint_state plumb_fingerprint_begin(uint64_t position)
 {
-    pthread_once(&filled, fill_multipliers);
+    pthread_once(&filled, fill_keys);
     return (struct plumb_fingerprint_state){0, power_of(position / PLUMB_FINGERPRINT_BLOCK)};
 }
 
-const struct plumb_multipliers *
-plumb_fingerprint_multipliers(const struct plumb_fingerprint_state *state)
+const struct plumb_print_keys *
+plumb_fingerprint_keys(const struct plumb_fingerprint_state *state)
 {
     (void)state; /* whoever has one began with plumb_fingerprint_begin(), which fills them */
-    return &multipliers;
+    return &keys;
 }
 
 void plumb_fingerprint_join(struct plumb_fingerprint_state *state, uint64_t block)
@@ -62,17 +60,17 @@ void plumb_fingerprint_add(struct plumb_fingerprint_state *state, const void *by
     const struct plumb_kernel *kernel = plumb_kernel();
     const unsigned char *from = bytes;
     for (; size >= PLUMB_FINGERPRINT_BLOCK; size -= PLUMB_FINGERPRINT_BLOCK) {
-        plumb_fingerprint_join(
-            state, kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &multipliers, 0));
+        plumb_fingerprint_join(state,
+                               kernel->fingerprint(from, PLUMB_FINGERPRINT_WORDS, &keys, 0));
         from += PLUMB_FINGERPRINT_BLOCK;
     }
     if (size) {
-        const size_t words = size / 4, rest = size % 4;
-        unsigned char last[4] = {0};
-        memcpy(last, from + 4 * words, rest);
-        plumb_fingerprint_join(
-            state, kernel->fingerprint(from, words, &multipliers, 0) +
-                       kernel->fingerprint(last, rest ? 1 : 0, &multipliers, words));
+        const size_t pairs = size / 8, rest = size % 8;
+        unsigned char last[8] = {0};
+        memcpy(last, from + 8 * pairs, rest);
+        plumb_fingerprint_join(state,
+                               kernel->fingerprint(from, 2 * pairs, &keys, 0) +
+                                   kernel->fingerprint(last, rest ? 2 : 0, &keys, 2 * pairs));
     }
 }
 

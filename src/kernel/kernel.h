@@ -65,11 +65,9 @@ struct plumb_block_ulp {
     uint64_t max;
 };
 
-/* Of a fingerprint's words: the two halves of 64 bits. Behind the lower ones is room to read a vector that
- * begins at an odd place. */
-struct plumb_multipliers {
-    _Alignas(32) uint32_t low[PLUMB_FINGERPRINT_WORDS + 8];
-    uint32_t high[PLUMB_FINGERPRINT_WORDS];
+/* Of a fingerprint's words. */
+struct plumb_print_keys {
+    _Alignas(32) uint32_t word[PLUMB_FINGERPRINT_WORDS];
 };
 
 /* `direct` types, which kernels read as they lie in memory: f64, f32, f16, bf16. Everything
@@ -85,17 +83,17 @@ struct plumb_kernel {
     void (*add_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_sum_lanes *lanes);
     /* The sums of f32, and what `fingerprint` gives for each of its pieces of
-     * PLUMB_FINGERPRINT_WORDS, from the first multiplier on. With `zero` zeros are counted there, and
+     * PLUMB_FINGERPRINT_WORDS, from the first key on. With `zero` zeros are counted there, and
      * min_absolute is that of the others. */
     void (*sums_printed)(const void *x, size_t n, double pivot,
-                         const struct plumb_multipliers *multipliers,
-                         struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
+                         const struct plumb_print_keys *keys, struct plumb_block_sums *sums,
+                         uint64_t *prints, uint64_t *zero);
     /* The same with sums in single precision over groups of PLUMB_QUICK_GROUP, each lane on its own, and in
      * double precision over the groups: half as long. `n` is a multiple of PLUMB_FINGERPRINT_WORDS; without
-     * multipliers there are no prints. */
+     * keys there are no prints. */
     void (*quick_sums)(const void *x, size_t n, float pivot,
-                       const struct plumb_multipliers *multipliers,
-                       struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
+                       const struct plumb_print_keys *keys, struct plumb_block_sums *sums,
+                       uint64_t *prints, uint64_t *zero);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,
@@ -119,10 +117,11 @@ struct plumb_kernel {
                       uint16_t *index);
     void (*norm)(enum plumb_dtype direct, const void *x, size_t n,
                  struct plumb_block_norm *norm);
-    /* Sum of word[i] * multiplier[first + i] modulo 2^64 over n words. May fetch what lies behind
-     * them into the cache: the next ones. */
-    uint64_t (*fingerprint)(const void *words, size_t n,
-                            const struct plumb_multipliers *multipliers, size_t first);
+    /* Sum over pairs of (word[i] + key[first + i]) * (word[i + 1] + key[first + i + 1]), the factors modulo 2^32 and
+     * the sum modulo 2^64, i and `first` even; 0 stands in for the partner of an odd one at the end. May
+     * fetch what lies behind the words into the cache: the next ones. */
+    uint64_t (*fingerprint)(const void *words, size_t n, const struct plumb_print_keys *keys,
+                            size_t first);
 };
 
 /* The kernels of this process: chosen once, by the CPU or by PLUMB_CPU=scalar|avx2. */

@@ -165,22 +165,21 @@ static PLUMB_AVX2 void products(enum plumb_dtype direct, const void *a, const vo
 
 /* While these words are at hand, those a block further are on their way. */
 static PLUMB_AVX2 uint64_t fingerprint(const void *words, size_t n,
-                                       const struct plumb_multipliers *multipliers,
-                                       size_t first)
+                                       const struct plumb_print_keys *keys, size_t first)
 {
     const unsigned char *from = words;
-    const uint32_t *low = multipliers->low + first, *high = multipliers->high + first;
-    struct print_registers r = clear_prints();
+    const uint32_t *key = keys->word + first;
+    __m256i even = _mm256_setzero_si256(), odd = even;
     size_t i = 0;
     for (; i + 16 <= n; i += 16) {
         _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        print_eight(&r, load_bits(from + 4 * i), low + i, high + i);
-        print_eight(&r, load_bits(from + 4 * i + 32), low + i + 8, high + i + 8);
+        even = print_eight(even, load_bits(from + 4 * i), key + i);
+        odd = print_eight(odd, load_bits(from + 4 * i + 32), key + i + 8);
     }
     for (; i + 8 <= n; i += 8)
-        print_eight(&r, load_bits(from + 4 * i), low + i, high + i);
-    return fold_prints(&r) +
-           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, multipliers, first + i);
+        even = print_eight(even, load_bits(from + 4 * i), key + i);
+    return fold_counts(_mm256_add_epi64(even, odd)) +
+           plumb_kernel_scalar()->fingerprint(from + 4 * i, n - i, keys, first + i);
 }
 
 static const struct plumb_kernel avx2_kernel = {

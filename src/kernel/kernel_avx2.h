@@ -103,36 +103,12 @@ PLUMB_AVX2_INLINE __m256i widen_counts(__m256i counts)
                             _mm256_and_si256(counts, _mm256_set1_epi64x(UINT32_MAX)));
 }
 
-/* What a fingerprint's words add up to, times the lower halves of their multipliers and times the upper
- * ones. */
-struct print_registers {
-    __m256i low, high;
-};
-
-PLUMB_AVX2_INLINE struct print_registers clear_prints(void)
+/* Adds eight of a fingerprint's words to its sum: each pair is added to its keys, and multiplied with itself. */
+PLUMB_AVX2_INLINE __m256i print_eight(__m256i sum, __m256i words, const uint32_t *keys)
 {
-    return (struct print_registers){_mm256_setzero_si256(), _mm256_setzero_si256()};
-}
-
-/* A word times a 64-bit multiplier: the product with its lower half, eight bytes wide, and the
- * low half of that with its upper one, for which 32 bits are enough. Words at even and odd places
- * apart, because a multiplication that gives eight bytes takes every second word. */
-PLUMB_AVX2_INLINE void print_eight(struct print_registers *r, __m256i w, const uint32_t *low,
-                                   const uint32_t *high)
-{
-    const __m256i *even_at = (const void *)low, *odd_at = (const void *)(low + 1);
-    const __m256i *high_at = (const void *)high;
-    r->low = _mm256_add_epi64(r->low, _mm256_mul_epu32(w, _mm256_loadu_si256(even_at)));
-    r->low = _mm256_add_epi64(
-        r->low, _mm256_mul_epu32(_mm256_srli_epi64(w, 32), _mm256_loadu_si256(odd_at)));
-    r->high = _mm256_add_epi32(r->high, _mm256_mullo_epi32(w, _mm256_loadu_si256(high_at)));
-}
-
-/* The two halves of each 64 bits of `high` are sums of their own; only 32 bits of the total count. */
-PLUMB_AVX2_INLINE uint64_t fold_prints(const struct print_registers *r)
-{
-    const __m256i highs = _mm256_add_epi64(r->high, _mm256_srli_epi64(r->high, 32));
-    return fold_counts(r->low) + (fold_counts(highs) << 32);
+    const __m256i *at = (const void *)keys;
+    const __m256i t = _mm256_add_epi32(words, _mm256_loadu_si256(at));
+    return _mm256_add_epi64(sum, _mm256_mul_epu32(t, _mm256_srli_epi64(t, 32)));
 }
 
 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
@@ -140,11 +116,11 @@ void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pi
 void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                          struct plumb_sum_lanes *lanes);
 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
-                             const struct plumb_multipliers *multipliers,
-                             struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
+                             const struct plumb_print_keys *keys, struct plumb_block_sums *sums,
+                             uint64_t *prints, uint64_t *zero);
 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
-                           const struct plumb_multipliers *multipliers,
-                           struct plumb_block_sums *sums, uint64_t *prints, uint64_t *zero);
+                           const struct plumb_print_keys *keys, struct plumb_block_sums *sums,
+                           uint64_t *prints, uint64_t *zero);
 void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                             struct plumb_block_sums *sums, struct plumb_block_special *special);
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,

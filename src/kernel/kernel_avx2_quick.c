@@ -64,9 +64,9 @@ PLUMB_AVX2_INLINE void add_floats(struct double_registers *sum, __m256 more)
 }
 
 /* While these words are at hand, those a piece further are on their way. */
-PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, struct print_registers *print,
+PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, __m256i *print,
                                      struct quick_wish wish, const unsigned char *from,
-                                     __m256 pivot, const uint32_t *low, const uint32_t *high)
+                                     __m256 pivot, const uint32_t *keys)
 {
     const __m256 nothing = _mm256_setzero_ps();
     struct group_registers g = {nothing, nothing, nothing};
@@ -75,10 +75,10 @@ PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, struct print_reg
         _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
         look_at_eight(r, &g, wish, load_floats(PLUMB_F32, at), pivot);
         if (wish.prints)
-            print_eight(print, load_bits(at), low + i, high + i);
+            *print = print_eight(*print, load_bits(at), keys + i);
         look_at_eight(r, &g, wish, load_floats(PLUMB_F32, at + 32), pivot);
         if (wish.prints)
-            print_eight(print, load_bits(at + 32), low + i + 8, high + i + 8);
+            *print = print_eight(*print, load_bits(at + 32), keys + i + 8);
     }
     add_floats(&r->sum, g.sum);
     add_floats(&r->square, g.square);
@@ -87,18 +87,16 @@ PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, struct print_reg
 
 PLUMB_AVX2_INLINE void look_at_block(struct quick_registers *r, struct quick_wish wish,
                                      const unsigned char *from, size_t n, float pivot_value,
-                                     const struct plumb_multipliers *multipliers,
-                                     uint64_t *prints)
+                                     const struct plumb_print_keys *keys, uint64_t *prints)
 {
     const __m256 pivot = _mm256_set1_ps(pivot_value);
     for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS) {
-        struct print_registers print = clear_prints();
+        __m256i print = _mm256_setzero_si256();
         for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i += PLUMB_QUICK_GROUP)
             look_at_group(r, &print, wish, from + 4 * (at + i), pivot,
-                          wish.prints ? multipliers->low + i : NULL,
-                          wish.prints ? multipliers->high + i : NULL);
+                          wish.prints ? keys->word + i : NULL);
         if (wish.prints)
-            *prints++ = fold_prints(&print);
+            *prints++ = fold_counts(print);
     }
 }
 
@@ -127,7 +125,7 @@ PLUMB_AVX2_INLINE float fold_least(__m256i least, bool zeros)
 }
 
 PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
-                                      const struct plumb_multipliers *multipliers,
+                                      const struct plumb_print_keys *keys,
                                       struct plumb_block_sums *result, uint64_t *prints,
                                       uint64_t *zero)
 {
@@ -144,16 +142,16 @@ PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
     const struct quick_wish plain = {true, false, false}, all = {true, true, true};
     const struct quick_wish pivots = {true, true, false};
     const struct quick_wish sums = {false, true, false}, counts = {false, true, true};
-    if (!multipliers && zero)
+    if (!keys && zero)
         look_at_block(&r, counts, x, n, pivot, NULL, NULL);
-    else if (!multipliers)
+    else if (!keys)
         look_at_block(&r, sums, x, n, pivot, NULL, NULL);
     else if (zero)
-        look_at_block(&r, all, x, n, pivot, multipliers, prints);
+        look_at_block(&r, all, x, n, pivot, keys, prints);
     else if (pivot != 0)
-        look_at_block(&r, pivots, x, n, pivot, multipliers, prints);
+        look_at_block(&r, pivots, x, n, pivot, keys, prints);
     else
-        look_at_block(&r, plain, x, n, pivot, multipliers, prints);
+        look_at_block(&r, plain, x, n, pivot, keys, prints);
     *result = (struct plumb_block_sums){
         .sum = fold_doubles(r.sum),
         .square = fold_doubles(r.square),

@@ -216,13 +216,11 @@ PLUMB_AVX2_INLINE void store_block(struct block_registers *block, bool zeros,
 /* Each element is loaded once for both: half again as fast as one after the other where the values do not
  * lie in the cache. While these are at hand, those a block further are on their way. */
 PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
-                                        const struct plumb_multipliers *multipliers,
-                                        bool pivots, bool zeros, __m256d pivot,
-                                        struct block_registers *b)
+                                        const struct plumb_print_keys *keys, bool pivots,
+                                        bool zeros, __m256d pivot, struct block_registers *b)
 {
-    const uint32_t *low = multipliers->low, *high = multipliers->high;
     struct extreme_registers *e = &b->extremes;
-    struct print_registers print = clear_prints();
+    __m256i print = _mm256_setzero_si256();
     for (size_t i = 0; i < n; i += 8) {
         _mm_prefetch((const char *)from + 4 * i + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
         const __m256i bits = load_bits(from + 4 * i);
@@ -234,9 +232,9 @@ PLUMB_AVX2_INLINE uint64_t print_floats(const unsigned char *from, size_t n,
         } else {
             e->least = smaller_magnitude(e->least, _mm256_castsi256_ps(bits));
         }
-        print_eight(&print, bits, low + i, high + i);
+        print = print_eight(print, bits, keys->word + i);
     }
-    return fold_prints(&print);
+    return fold_counts(print);
 }
 
 /* The elements that fill no register; `at` of `n` are done. */
@@ -257,7 +255,7 @@ static void add_rest(const unsigned char *from, size_t at, size_t n, double pivo
 }
 
 PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
-                                        const struct plumb_multipliers *multipliers,
+                                        const struct plumb_print_keys *keys,
                                         struct plumb_block_sums *result, uint64_t *prints,
                                         uint64_t *zero)
 {
@@ -272,18 +270,18 @@ PLUMB_AVX2 void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
         const unsigned char *piece = from + 4 * at;
         uint64_t *print = &prints[at / PLUMB_FINGERPRINT_WORDS];
         if (zero)
-            *print = print_floats(piece, words, multipliers, true, true, distance, &b);
+            *print = print_floats(piece, words, keys, true, true, distance, &b);
         else if (pivot != 0)
-            *print = print_floats(piece, words, multipliers, true, false, distance, &b);
+            *print = print_floats(piece, words, keys, true, false, distance, &b);
         else
-            *print = print_floats(piece, words, multipliers, false, false, distance, &b);
+            *print = print_floats(piece, words, keys, false, false, distance, &b);
     }
     store_block(&b, zero, &lanes);
     const size_t first = at % PLUMB_FINGERPRINT_WORDS;
     if (at < n) {
         uint64_t *last = &prints[at / PLUMB_FINGERPRINT_WORDS];
         *last = (first ? *last : 0) +
-                plumb_kernel_scalar()->fingerprint(from + 4 * at, n - at, multipliers, first);
+                plumb_kernel_scalar()->fingerprint(from + 4 * at, n - at, keys, first);
     }
     if (zero)
         *zero = fold_counts(widen_counts(b.zeros));

@@ -111,16 +111,17 @@ static void ulp(int bits, const void *a, const void *b, size_t n,
     ulp_count_from(bits, a, b, 0, n, result);
 }
 
-static uint64_t fingerprint(const void *words, size_t n,
-                            const struct plumb_multipliers *multipliers, size_t first)
+static uint64_t fingerprint(const void *words, size_t n, const struct plumb_print_keys *keys,
+                            size_t first)
 {
     const unsigned char *bytes = words;
     uint64_t sum = 0;
-    for (size_t i = 0; i < n; i++) {
-        uint32_t word;
-        memcpy(&word, bytes + 4 * i, sizeof word);
-        sum +=
-            word * ((uint64_t)multipliers->high[first + i] << 32 | multipliers->low[first + i]);
+    for (size_t i = 0; i < n; i += 2) {
+        uint32_t pair[2] = {0, 0};
+        memcpy(pair, bytes + 4 * i, n - i < 2 ? sizeof *pair : sizeof pair);
+        pair[0] += keys->word[first + i];
+        pair[1] += keys->word[first + i + 1];
+        sum += (uint64_t)pair[0] * pair[1];
     }
     return sum;
 }
@@ -141,22 +142,22 @@ static void set_zeros_apart(const void *x, size_t n, struct plumb_block_sums *re
 }
 
 static void print_pieces(const unsigned char *from, size_t n,
-                         const struct plumb_multipliers *multipliers, uint64_t *prints)
+                         const struct plumb_print_keys *keys, uint64_t *prints)
 {
     for (size_t at = 0, words; at < n; at += words) {
         words = n - at < PLUMB_FINGERPRINT_WORDS ? n - at : PLUMB_FINGERPRINT_WORDS;
-        *prints++ = fingerprint(from + 4 * at, words, multipliers, 0);
+        *prints++ = fingerprint(from + 4 * at, words, keys, 0);
     }
 }
 
 static void sums_printed(const void *x, size_t n, double pivot,
-                         const struct plumb_multipliers *multipliers,
-                         struct plumb_block_sums *result, uint64_t *prints, uint64_t *zero)
+                         const struct plumb_print_keys *keys, struct plumb_block_sums *result,
+                         uint64_t *prints, uint64_t *zero)
 {
     sums(PLUMB_F32, x, n, pivot, result);
     if (zero)
         set_zeros_apart(x, n, result, zero);
-    print_pieces(x, n, multipliers, prints);
+    print_pieces(x, n, keys, prints);
 }
 
 /* What a group adds to the lanes. */
@@ -178,8 +179,8 @@ static void add_group(const float *x, float pivot, struct plumb_sum_lanes *lanes
 }
 
 static void quick_sums(const void *x, size_t n, float pivot,
-                       const struct plumb_multipliers *multipliers,
-                       struct plumb_block_sums *result, uint64_t *prints, uint64_t *zero)
+                       const struct plumb_print_keys *keys, struct plumb_block_sums *result,
+                       uint64_t *prints, uint64_t *zero)
 {
     float values[PLUMB_BLOCK];
     struct plumb_sum_lanes lanes;
@@ -193,8 +194,8 @@ static void quick_sums(const void *x, size_t n, float pivot,
     result->absolute = fold_sum8(lanes.absolute);
     if (zero)
         set_zeros_apart(x, n, result, zero);
-    if (multipliers)
-        print_pieces(x, n, multipliers, prints);
+    if (keys)
+        print_pieces(x, n, keys, prints);
 }
 
 static size_t unequal(size_t size, const void *a, const void *b, size_t n, size_t most,

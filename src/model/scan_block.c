@@ -43,8 +43,8 @@ static void sum_and_print(const unsigned char *values, size_t n, double pivot,
                           uint64_t *zero)
 {
     uint64_t prints[PLUMB_BLOCK_PRINTS];
-    plumb_kernel()->sums_printed(values, n, pivot, plumb_fingerprint_multipliers(print), sums,
-                                 prints, zero);
+    plumb_kernel()->sums_printed(values, n, pivot, plumb_fingerprint_keys(print), sums, prints,
+                                 zero);
     for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS)
         plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
 }
@@ -73,8 +73,8 @@ static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
 {
     uint64_t prints[PLUMB_BLOCK_PRINTS];
     const struct plumb_kernel *kernel = plumb_kernel();
-    kernel->quick_sums(values, n, (float)pivot,
-                       print ? plumb_fingerprint_multipliers(print) : NULL, sums, prints, zero);
+    kernel->quick_sums(values, n, (float)pivot, print ? plumb_fingerprint_keys(print) : NULL,
+                       sums, prints, zero);
     for (size_t at = 0; print && at < n; at += PLUMB_FINGERPRINT_WORDS)
         plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
     const double magnitude = largest_magnitude(sums);
@@ -164,6 +164,11 @@ static void scale_block(const void *values, size_t n, double magnitude,
     block->max = high;
 }
 
+static bool is_quick(const struct plumb_block_habits *habits, enum plumb_dtype direct, size_t n)
+{
+    return habits->quick && direct == PLUMB_F32 && n % PLUMB_FINGERPRINT_WORDS == 0;
+}
+
 /* All finite; `direct` is how they lie in memory, `part` what type they came from. False if
  * they turned out not to be finite after all: then only the fingerprint was made. */
 static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const void *values,
@@ -173,7 +178,7 @@ static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const
 {
     struct plumb_block_sums sums;
     uint64_t zero = 0, *count = habits->zeros ? &zero : NULL;
-    const bool quick = habits->quick && direct == PLUMB_F32 && n % PLUMB_FINGERPRINT_WORDS == 0;
+    const bool quick = is_quick(habits, direct, n);
     if (quick)
         pivot = (double)(float)pivot;
     const bool counted = quick ? sum_quickly(values, n, pivot, &sums, print, count)
@@ -231,13 +236,18 @@ static void measure_doubles(enum plumb_dtype part, double *values, size_t n, dou
         (void)measure_finite(part, PLUMB_F64, values, kept, pivot, &none, NULL, block);
 }
 
+static struct plumb_block_stats empty_block(size_t n)
+{
+    return (struct plumb_block_stats){
+        .count = n, .min = (double)INFINITY, .max = -(double)INFINITY};
+}
+
 void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
                          struct plumb_block_habits *habits,
                          struct plumb_fingerprint_state *print, struct plumb_block_stats *block)
 {
     const bool direct = plumb_kernel_is_direct(part), guess = habits->gaps;
-    *block = (struct plumb_block_stats){
-        .count = n, .min = (double)INFINITY, .max = -(double)INFINITY};
+    *block = empty_block(n);
     if (direct && !guess &&
         measure_finite(part, part, values, n, pivot, habits, print, block)) {
         habits->zeros = block->zero > 0;
@@ -247,6 +257,10 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
         plumb_fingerprint_add(print, values, n * plumb_dtype_size(part));
     if (direct && part != PLUMB_F64) {
         measure_gaps(part, values, n, pivot, block);
+        if (guess && block->finite == n && is_quick(habits, part, n)) {
+            *block = empty_block(n); /* the bits must not depend on what was guessed */
+            (void)measure_finite(part, part, values, n, pivot, habits, NULL, block);
+        }
     } else {
         const struct plumb_block_habits none = {.quick = false};
         double wide[PLUMB_BLOCK];

@@ -14,18 +14,18 @@ def signed(value):
     return value - (1 << 64) if value >> 63 else value
 
 
-def multipliers():
+def keys():
     found, state = [], 0x706C756D62
     for _ in range(BLOCK_WORDS):
         state = (state + 0x9E3779B97F4A7C15) & MASK
         z = state
         z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
         z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
-        found.append(signed((z ^ (z >> 31)) | 1))
+        found.append((z ^ (z >> 31)) >> 32)
     return torch.tensor(found, dtype=torch.int64)
 
 
-MULTIPLIERS = multipliers()
+KEYS = keys()
 POWER = 0xD1342543DE82EF95
 
 
@@ -41,8 +41,11 @@ def fingerprint_of_tensor(tensor):
     size = data.numel()
     padded = torch.zeros(-(-size // (4 * BLOCK_WORDS)) * 4 * BLOCK_WORDS, dtype=torch.uint8)
     padded[:size] = data
-    words = padded.view(torch.int32).to(torch.int64) & 0xFFFFFFFF
-    blocks = (words.reshape(-1, BLOCK_WORDS) * MULTIPLIERS).sum(1)
+    words = padded.view(torch.int32).to(torch.int64).reshape(-1, BLOCK_WORDS)
+    keyed = (words + KEYS) & 0xFFFFFFFF
+    products = (keyed[:, 0::2] * keyed[:, 1::2]).reshape(-1)
+    products[-(-size // 8):] = 0  # pairs of nothing but padding
+    blocks = products.reshape(-1, BLOCK_WORDS // 2).sum(1)
     powers = torch.tensor([signed(pow(POWER, k, 1 << 64)) for k in range(blocks.numel())], dtype=torch.int64)
     h = (blocks * powers).sum() ^ torch.tensor(signed(size * 0x9E3779B97F4A7C15))
     h = (h ^ shift_right(h, 32)) * signed(0xFF51AFD7ED558CCD)
