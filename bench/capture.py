@@ -2,97 +2,82 @@
 
     build/venv/bin/python bench/capture.py [LEVEL...]
 
-Two processes train the same network, one of them under `plumb run`, and take turns; a ratio is the median over
-the turns. The losses of both are compared to the last bit. CAPTURE_ROUNDS (12), CAPTURE_NETS and
-CAPTURE_THREADS (1,2) make it smaller. Each figure stands beside what it has to reach.
+One process trains without Plumb, one at each level with it, and one more without: the control, which says what chance does
+on this machine. They take turns (turns.py). Where a process lies in memory makes it faster or slower for its whole
+life, so a figure is the median over CAPTURE_PAIRS (3) sets of fresh processes of the median over CAPTURE_TURNS (5). The
+losses of all are compared to the last bit, and each run is looked into when it is over. CAPTURE_NETS and CAPTURE_THREADS (1,2)
+make it smaller. Each figure stands beside what it has to reach.
 """
 import os
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 
+import turns
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-PLUMB = os.path.join(os.path.dirname(HERE), "build", "plumb")
-ROUNDS = int(os.environ.get("CAPTURE_ROUNDS", "12"))
+PAIRS = int(os.environ.get("CAPTURE_PAIRS", "3"))
+TURNS = int(os.environ.get("CAPTURE_TURNS", "5"))
 NETS = os.environ.get("CAPTURE_NETS", "tiny-gpt,gpt,resnet").split(",")
 THREADS = [int(text) for text in os.environ.get("CAPTURE_THREADS", "1,2").split(",")]
-STEPS = {"tiny-gpt": 6, "gpt": 1, "resnet": 2}  # of a turn
-# level -> (options, {threads: most allowed, by network}); see docs/capture.md
+STEPS = {"tiny-gpt": 4, "gpt": 1, "resnet": 2}  # of a turn
+OP = ("--level", "op")
+
+
+def everywhere(most):
+    return {(net, threads): most for net in STEPS for threads in (1, 2)}
+
+
+# level -> (options, route, environment, {(network, threads): most allowed}); see docs/capture.md
 LEVELS = {
-    "control": (None, {1: (1.02, 1.02, 1.02), 2: (1.02, 1.02, 1.02)}),  # the same program twice: what noise does
-    "watch": (["--level", "watch"], {1: (1.02, 1.02, 1.02), 2: (1.02, 1.02, 1.02)}),
-    "unselected": (["--level", "op", "--steps", "1000000"], {1: (1.01, 1.01, 1.01), 2: (1.01, 1.01, 1.01)}),
-    "op": (["--level", "op"], {1: (1.20, 1.08, 1.06), 2: (1.25, 1.12, 1.10)}),
+    "control": (None, None, {}, everywhere(1.01)),
+    "watch": (("--level", "watch"), None, {}, everywhere(1.02)),
+    "unselected": ((*OP, "--steps", "1000000"), None, {}, everywhere(1.01)),
+    "op": (OP, "record-function", {}, {
+        ("tiny-gpt", 1): 1.20, ("gpt", 1): 1.08, ("resnet", 1): 1.06,
+        ("tiny-gpt", 2): 1.25, ("gpt", 2): 1.12, ("resnet", 2): 1.10}),
+    # Where torch's own callbacks are not to be had.
+    "dispatch": (OP, "dispatch-mode", {"PLUMB_OP_ROUTE": "dispatch-mode"}, {("tiny-gpt", 1): 1.40}),
 }
 
 
-class Child:
-    program = os.path.join(HERE, "training_child.py")
-
-    def __init__(self, net, threads, before, extra=()):
-        words = [sys.executable, self.program, net, str(threads), str(STEPS[net]), *extra]
-        # Whether glibc gives large blocks back to the system depends on what was freed before; fixed, so that both
-        # processes are treated alike. The control says how far apart two equal processes still are.
-        steady = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 31)}
-        environment = {**os.environ, **steady, "OMP_NUM_THREADS": str(threads)}
-        # One thread stays on one processor, the same for both: another may be a tenth slower.
-        stay = (lambda: os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})) if threads == 1 else None
-        self.process = subprocess.Popen([*before, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE, text=True, env=environment, preexec_fn=stay)
-        if self.process.stdout.readline() != "ready\n":
-            raise SystemExit(self.process.stderr.read())
-
-    def turn(self):
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        cpu, wall, loss = self.process.stdout.readline().split()
-        return float(cpu), float(wall), loss
-
-    def end(self):
-        self.process.stdin.close()
-        self.process.stdout.read()
-        self.process.wait()
-        self.process.stdout.close()
-        self.process.stderr.close()
+def training(net, threads, level=None, folder=None):
+    """A process of one level, or of none."""
+    options, route, environment, _ = LEVELS[level] if level else LEVELS["control"]
+    run = turns.Run(os.path.join(folder, level), options, route, environment) if options else None
+    return turns.Child([os.path.join(HERE, "training_child.py"), net, str(threads)], threads, run)
 
 
-def measure(net, threads, options, folder):
-    plain = Child(net, threads, [])
-    launcher = [PLUMB, "run", "--out", os.path.join(folder, "run"), *options, "--"] if options else []
-    watched = Child(net, threads, launcher)
-    cpu, wall = [], []
-    for number in range(ROUNDS + 1):
-        if number % 2:
-            first, second = plain.turn(), watched.turn()
-        else:
-            second, first = watched.turn(), plain.turn()
-        if first[2] != second[2]:
-            raise SystemExit(f"{net}: the losses differ: {first[2]} without, {second[2]} with plumb run")
-        if number:  # the first turn warms up
-            cpu.append(second[0] / first[0])
-            wall.append(second[1] / first[1])
-    plain.end()
-    watched.end()
-    shutil.rmtree(os.path.join(folder, "run"), ignore_errors=True)
-    return statistics.median(cpu), statistics.median(wall)
+def measure(net, threads, levels):
+    """{level: (ratio of CPU time, ratio of wall time)} of one set of processes."""
+    ratios = {level: [] for level in levels}
+    with tempfile.TemporaryDirectory() as folder:
+        children = {"without": training(net, threads)}
+        children.update((level, training(net, threads, level, folder)) for level in levels)
+        with turns.started(children):
+            for _ in range(TURNS):
+                turn = turns.race(children, STEPS[net])
+                turns.same_losses(turn, net)
+                for level in levels:
+                    ratios[level].append([turn[level][i] / turn["without"][i] for i in (0, 1)])
+    return {level: [statistics.median(column) for column in zip(*rows)] for level, rows in ratios.items()}
 
 
 def main():
     chosen = sys.argv[1:] or list(LEVELS)
     failed = 0
-    print(f"{'level':<12}{'network':<12}{'threads':>8}{'cpu':>9}{'wall':>9}{'at most':>9}")
-    for level in chosen:
-        options, allowed = LEVELS[level]
-        for threads in THREADS:
-            for net in NETS:
-                most = allowed[threads][("tiny-gpt", "gpt", "resnet").index(net)]
-                with tempfile.TemporaryDirectory() as folder:
-                    cpu, wall = measure(net, threads, options, folder)
-                verdict = "" if max(cpu, wall) <= most else "  not reached"
-                failed += bool(verdict)
-                print(f"{level:<12}{net:<12}{threads:>8}{cpu:>9.3f}{wall:>9.3f}{most:>9.2f}{verdict}", flush=True)
+    print(f"{'network':<12}{'threads':>8}  {'level':<12}{'cpu':>8}{'wall':>8}{'at most':>9}   cpu of each set")
+    for threads in THREADS:
+        for net in NETS:
+            levels = [level for level in chosen if (net, threads) in LEVELS[level][3]]
+            sets = [measure(net, threads, levels) for _ in range(PAIRS)] if levels else []
+            for level in levels:
+                cpu, wall = (statistics.median(one[level][i] for one in sets) for i in (0, 1))
+                most = LEVELS[level][3][net, threads]
+                reached = max(cpu, wall) <= most and (level != "control" or min(cpu, wall) >= 2 - most)
+                failed += not reached
+                print(f"{net:<12}{threads:>8}  {level:<12}{cpu:>8.3f}{wall:>8.3f}{most:>9.2f}   "
+                      + " ".join(f"{one[level][0]:.3f}" for one in sets) + ("" if reached else "  not reached"), flush=True)
     return 1 if failed else 0
 
 

@@ -6,21 +6,18 @@ Three processes train the same small transformer and take turns: plain, under Pl
 max, min, mean and norm by numpy. PyNative runs on threads that spin, so a step varies by itself: ratios are
 medians with quartiles over MINDSPORE_ROUNDS (20) turns. The losses are compared to the last bit.
 """
+import itertools
 import os
-import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
-import time
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-ROOT = os.path.dirname(HERE)
-PLUMB = os.path.join(ROOT, "build", "plumb")
+import turns
+
 ROUNDS = int(os.environ.get("MINDSPORE_ROUNDS", "20"))
 STEPS = 1  # of a turn
 MOST = 1.2
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GLOG_v": "3"}
+ENVIRONMENT = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "GLOG_v": "3"}
 
 
 # -- the child ------------------------------------------------------------------------------------------
@@ -83,40 +80,21 @@ class NumpyRecorder:
 def child(statistics_by):
     step = transformer()
     if statistics_by == "numpy":
-        sys.path.insert(0, os.path.join(ROOT, "python"))
+        sys.path.insert(0, os.path.join(turns.ROOT, "python"))
         import plumb
         session = plumb.attach(level="module", out=sys.argv[2])
         session.options.launched = True
         session.open()
         session.recorder = NumpyRecorder(session.recorder)
-    for number in range(4):
-        step(number)
-    print("ready", flush=True)
-    for _ in sys.stdin:
-        cpu, wall = time.process_time(), time.perf_counter()
-        for number in range(STEPS):
-            loss = step(number)
-        print(time.process_time() - cpu, time.perf_counter() - wall, float(loss).hex(), flush=True)
+    numbers = itertools.count()
+    turns.answer_turns(lambda: step(next(numbers)), warm_up=4)
 
 
 # -- the race -------------------------------------------------------------------------------------------
 
 
-class Child:
-    def __init__(self, before, *words):
-        self.process = subprocess.Popen([*before, sys.executable, os.path.abspath(__file__), *words], text=True,
-                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
-        if self.process.stdout.readline() != "ready\n":
-            raise SystemExit(self.process.stderr.read())
-
-    def turn(self):
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-        cpu, wall, loss = self.process.stdout.readline().split()
-        return float(cpu), float(wall), loss
-
-    def end(self):
-        self.process.communicate()
+def training(*words, run=None):
+    return turns.Child([os.path.abspath(__file__), *words], run=run, environment=ENVIRONMENT)
 
 
 def quartiles(values):
@@ -125,20 +103,17 @@ def quartiles(values):
 
 
 def main():
-    folder = tempfile.mkdtemp()
-    children = {"plain": Child([], "plain"),
-                "plumb": Child([PLUMB, "run", "--level", "module", "--out", os.path.join(folder, "run"), "--"], "plain"),
-                "numpy": Child([], "numpy", os.path.join(folder, "numpy"))}
-    times = {name: [] for name in children}
-    for number in range(ROUNDS + 1):
-        row = {name: each.turn() for name, each in children.items()}
-        if len({loss for _, _, loss in row.values()}) != 1:
-            raise SystemExit(f"the losses differ: {row}")
-        for name in row if number else ():  # the first turn warms up
-            times[name].append(row[name])
-    for each in children.values():
-        each.end()
-    shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory() as folder:
+        children = {"plain": training("plain"),
+                    "plumb": training("plain", run=turns.Run(os.path.join(folder, "run"), ["--level", "module"])),
+                    "numpy": training("numpy", os.path.join(folder, "numpy"))}
+        times = {name: [] for name in children}
+        with turns.started(children):
+            for _ in range(ROUNDS):
+                turn = turns.race(children, STEPS)
+                turns.same_losses(turn, "mindspore")
+                for name in turn:
+                    times[name].append(turn[name])
     wall = {name: [row[1] / plain[1] for row, plain in zip(rows, times["plain"])] for name, rows in times.items()}
     cpu = {name: [row[0] / plain[0] for row, plain in zip(rows, times["plain"])] for name, rows in times.items()}
     step = statistics.median(row[1] for row in times["plain"]) / STEPS

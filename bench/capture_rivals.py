@@ -2,27 +2,20 @@
 
     build/venv/bin/python bench/capture_rivals.py
 
-Processes train the same network and take turns: one as it is, one under `plumb run --level op`, one under its slower
-route (a dispatch mode), one with the reductions, one with msprobe. What is compared is the wall time a step takes
-longer. CAPTURE_ROUNDS (6), CAPTURE_NETS and CAPTURE_THREADS (1,2) make it smaller.
+Processes train the same network and take turns (turns.py): one as it is, one under `plumb run --level op`, one with the
+reductions, one with msprobe. What is compared is the wall time a step takes longer. CAPTURE_TURNS (5), CAPTURE_NETS
+and CAPTURE_THREADS (1,2) make it smaller.
 """
 import json
 import os
-import shutil
 import statistics
 import sys
 import tempfile
-import time
 
 import capture
+import turns
 
-ROUNDS = int(os.environ.get("CAPTURE_ROUNDS", "6"))
 TIMES_LESS = {"msprobe": {1: 12, 2: 7}, "reductions": {1: 4, 2: 4}}
-DISPATCH_MODE = 1.40  # of the tiny network, one thread
-
-
-class Rival(capture.Child):
-    program = os.path.abspath(__file__)
 
 
 def reductions(model, step):
@@ -64,8 +57,8 @@ def msprobe(model, step):
     return watched
 
 
-def child(kind, net, threads, steps):
-    """The protocol of training_child.py. msprobe prints a lot, which nobody reads."""
+def child(kind, net, threads):
+    """The child's side. msprobe prints a lot, which nobody reads."""
     import torch
 
     import nets
@@ -74,35 +67,20 @@ def child(kind, net, threads, steps):
     torch.set_num_threads(threads)
     model, step = nets.build(net)
     watched = {"reductions": reductions, "msprobe": msprobe}[kind](model, step)
-    watched()
-    os.dup2(1, 2)
-    print("ready", file=answers, flush=True)
-    for _ in sys.stdin:
-        cpu, wall = time.process_time(), time.perf_counter()
-        for _ in range(steps):
-            loss = watched()
-        print(time.process_time() - cpu, time.perf_counter() - wall, loss.item().hex(), file=answers, flush=True)
+    turns.answer_turns(lambda: watched().item(), warm_up=1, to=answers)
 
 
 def measure(net, threads, folder):
-    """{way: [(CPU seconds, wall seconds) of a turn]}"""
-    plumb = [capture.PLUMB, "run", "--level", "op", "--out"]
-    ways = {"plain": lambda: capture.Child(net, threads, []),
-            "op": lambda: capture.Child(net, threads, [*plumb, os.path.join(folder, "op"), "--"])}
-    if net == "tiny-gpt" and threads == 1:
-        ways["dispatch mode"] = lambda: capture.Child(
-            net, threads, ["env", "PLUMB_OP_ROUTE=dispatch-mode", *plumb, os.path.join(folder, "dispatch"), "--"])
+    """{way: [seconds of wall time a step of a turn]}"""
+    children = {"plain": capture.training(net, threads), "op": capture.training(net, threads, "op", folder)}
     for kind in TIMES_LESS:
-        ways[kind] = lambda kind=kind: Rival(net, threads, [], extra=[kind])
-    children = {name: make() for name, make in ways.items()}
+        children[kind] = turns.Child([os.path.abspath(__file__), kind, net, str(threads)], threads,
+                                     environment={"CAPTURE_FOLDER": folder})
     found = {name: [] for name in children}
-    for number in range(ROUNDS + 1):
-        for name, process in children.items():
-            turn = process.turn()
-            if number:  # the first turn warms up
-                found[name].append([seconds / capture.STEPS[net] for seconds in turn[:2]])
-    for process in children.values():
-        process.end()
+    with turns.started(children):
+        for _ in range(capture.TURNS):
+            for name, answer in turns.race(children, capture.STEPS[net]).items():
+                found[name].append(answer[1] / capture.STEPS[net])
     return found
 
 
@@ -117,25 +95,19 @@ def main():
     for threads in capture.THREADS:
         for net in capture.NETS:
             with tempfile.TemporaryDirectory() as folder:
-                os.environ["CAPTURE_FOLDER"] = folder
                 found = measure(net, threads, folder)
-                shutil.rmtree(folder, ignore_errors=True)
-                os.makedirs(folder, exist_ok=True)
-            longer = {name: statistics.median(one[1] - plain[1] for one, plain in zip(turns, found["plain"]))
-                      for name, turns in found.items()}
+            longer = {name: statistics.median(one - plain for one, plain in zip(turn, found["plain"]))
+                      for name, turn in found.items()}
             print(f"{net}, {threads} threads: " + ", ".join(
                 f"{name} {seconds * 1e3:+.1f} ms" for name, seconds in longer.items() if name != "plain"), flush=True)
             for name, least in TIMES_LESS.items():
                 times = longer[name] / max(longer["op"], 1e-6)
                 check(times >= least[threads], f"{times:.1f} times less than {name}; at least {least[threads]}")
-            if "dispatch mode" in found:
-                ratio = statistics.median(one[0] / plain[0] for one, plain in zip(found["dispatch mode"], found["plain"]))
-                check(ratio <= DISPATCH_MODE, f"dispatch mode: {ratio:.3f} of the CPU time; at most {DISPATCH_MODE}")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 5:
-        child(sys.argv[4], sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    if len(sys.argv) == 4:
+        child(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     else:
         sys.exit(main())
