@@ -4,8 +4,11 @@ A model is a tree; its root has no name. Wrappers (DistributedDataParallel, torc
 through, so that the same model has the same names with and without them.
 """
 import gc
+import weakref
 
 import torch
+
+from .identities import Identities
 
 WRAPPED = ("module", "_orig_mod", "_fsdp_wrapped_module")
 
@@ -29,11 +32,26 @@ def clean(name):
 
 class Names:
     def __init__(self):
-        self.roots = []  # (prefix, module)
-        self.modules = {}  # id -> name; roots keep their modules alive
-        self.parameters = {}  # id -> name
-        self.owners = {}  # id of a parameter -> (name of its module, class, its own name)
-        self._wrappers = set()
+        self._trees = []  # (prefix, references to a root and the modules that have their names from it)
+        self._taken = set()  # prefixes of all roots that there were
+        self.modules = Identities()  # id -> name
+        self.parameters = Identities()  # id -> name
+        self.owners = Identities()  # id of a parameter -> (name of its module, class, its own name)
+        self._wrappers = Identities()
+
+    @property
+    def roots(self):
+        """(prefix, module) of the models that the program still has. Parts may outlive the whole they were found in."""
+        found = []
+        self._trees = [tree for tree in self._trees if any(reference() is not None for reference in tree[1])]
+        for prefix, references in self._trees:
+            if references[0]() is not None:
+                found.append((prefix, references[0]()))
+                continue
+            left = [module for module in (reference() for reference in references) if module is not None]
+            inside = {id(part) for module in left for part in module.modules() if part is not module}
+            found.extend((prefix, module) for module in left if id(module) not in inside)
+        return found
 
     def find_roots(self, wanted):
         """Every model there is: modules with parameters that are in no other module. First the one that holds
@@ -61,24 +79,24 @@ class Names:
         if id(root) in self.modules:
             self._remember_wrappers(module, root)
             return
-        taken = {prefix for prefix, _ in self.roots}
-        prefix = "" if not self.roots else type(root).__name__
+        prefix = "" if not self._taken else type(root).__name__
         number = 2
-        while prefix in taken:
+        while prefix in self._taken:
             prefix = f"{type(root).__name__}{number}"
             number += 1
-        self.roots.append((prefix, root))
+        self._taken.add(prefix)
+        self._trees.append((prefix, [weakref.ref(part) for part in root.modules() if id(part) not in self.modules]))
         self._remember_wrappers(module, root)
         for name, child in root.named_modules(remove_duplicate=True):
             full = join(prefix, clean(name))
-            self.modules.setdefault(id(child), full)
+            self.modules.know_once(child, full)
             for own, parameter in child.named_parameters(recurse=False):
-                self.parameters.setdefault(id(parameter), join(full, own))
-                self.owners.setdefault(id(parameter), (full, type(child).__name__, own))
+                self.parameters.know_once(parameter, join(full, own))
+                self.owners.know_once(parameter, (full, type(child).__name__, own))
 
     def _remember_wrappers(self, module, root):
         while module is not root:
-            self._wrappers.add(id(module))
+            self._wrappers.know(module, True)
             module = getattr(module, "module", None) or getattr(module, "_orig_mod", None) or root
 
     def is_wrapper(self, module):
@@ -100,8 +118,8 @@ class Names:
         name = self.parameters.get(id(parameter))
         if name is None:
             name = f"group{group}.{index}"
-            self.parameters[id(parameter)] = name
-            self.owners[id(parameter)] = ("", "parameters", name)
+            self.parameters.know(parameter, name)
+            self.owners.know(parameter, ("", "parameters", name))
         return name
 
 

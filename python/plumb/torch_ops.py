@@ -14,6 +14,7 @@ from torch.utils import _python_dispatch
 
 from . import _plumb, torch_reference
 from .capture import guarded
+from .identities import Identities
 from .torch_collectives import NAMES
 from .torch_device import FORCED
 from .torch_modules import STATE_SLOTS, Modules
@@ -147,9 +148,8 @@ class Places:
                 self.rows.append((parameter, _plumb.ops_place(_plumb.BACKWARD, path, kind), "grad:" + own, update))
 
     def are_of(self, optimizer):
-        """Groups may be added while training, and an address may be another optimizer's later."""
-        count = sum(len(group["params"]) for group in optimizer.param_groups)
-        return self.optimizer() is optimizer and count == len(self.rows)
+        """Groups may be added while training."""
+        return sum(len(group["params"]) for group in optimizer.param_groups) == len(self.rows)
 
     def gradients(self):
         return [(place, slot, parameter.grad) for parameter, place, slot, _ in self.rows
@@ -184,7 +184,7 @@ class Operators:
         self.model = None  # whose forward pass began the recording
         self.reference = None
         self.modules = Modules(session, names, with_values=False)  # what operators do not show: the first weights
-        self.places = {}  # id of an optimizer -> Places
+        self.places = Identities()  # id of an optimizer -> Places
         self.shown = False  # the weights that the recording began with
 
     def install(self):
@@ -319,7 +319,8 @@ class Operators:
     def places_of(self, optimizer):
         places = self.places.get(id(optimizer))
         if places is None or not places.are_of(optimizer):
-            places = self.places[id(optimizer)] = Places(optimizer, self.names, self.session.options.wants)
+            places = Places(optimizer, self.names, self.session.options.wants)
+            self.places.know(optimizer, places)
         return places
 
 

@@ -4,6 +4,7 @@ A part of the parameters a step (rotation.py) is copied before the update and co
 parts have had their turn, the norm of the update over all of them is recorded.
 """
 from . import _plumb, rotation
+from .identities import Identities
 
 
 class Plan:
@@ -28,7 +29,8 @@ class Updates:
         self.session = session
         self.names = names
         self.device = device
-        self.plans = {}  # id of the optimizer -> Plan
+        self.plans = Identities()  # id of the optimizer -> Plan
+        self.count = 0  # optimizers so far
         self.snapshot = _plumb.Snapshot()
         self.watched = []
 
@@ -38,8 +40,10 @@ class Updates:
     def plan(self, optimizer):
         plan = self.plans.get(id(optimizer))
         if plan is None or not plan.is_of(optimizer):
-            number = plan.number if plan else len(self.plans)
-            plan = self.plans[id(optimizer)] = Plan(optimizer, number, self.names)
+            number = plan.number if plan else self.count
+            self.count += plan is None
+            plan = Plan(optimizer, number, self.names)
+            self.plans.know(optimizer, plan)
         return plan
 
     def before(self, optimizer, suffix, scale):

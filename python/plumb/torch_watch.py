@@ -12,6 +12,7 @@ import torch.optim.optimizer as optimizer_module
 
 from . import _plumb, torch_setup
 from .capture import guarded
+from .identities import Identities
 from .stepping import Stepping
 from .torch_collectives import Collectives
 from .torch_device import DeviceNumbers
@@ -42,7 +43,7 @@ class Watch:
         self.collectives = Collectives(self)
         self.memory = None
         self.forward_began = 0
-        self.hooked_roots = set()
+        self.hooked_roots = Identities()
         self.described = False
 
     # -- hooks ----------------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ class Watch:
         """From the second step on: a hook on every module there is would cost more than it tells."""
         if id(root) in self.hooked_roots:
             return
-        self.hooked_roots.add(id(root))
+        self.hooked_roots.know(root, True)
         self.session.on_close(root.register_forward_pre_hook(self._forward_begins).remove)
         self.session.on_close(root.register_forward_hook(self._forward_ends, always_call=True).remove)
 
