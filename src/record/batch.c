@@ -46,7 +46,9 @@ void plumb_batch_begin(struct plumb_batch *batch, uint64_t serial)
     batch->rows = 0;
     batch->first_step = batch->last_step = 0;
     batch->bytes = plumb_batch_cost(batch->kind);
-    plumb_buffer_release(&batch->text);
+    if (batch->text.capacity > 2 * PLUMB_BATCH_TEXT)
+        plumb_buffer_release(&batch->text);
+    plumb_buffer_clear(&batch->text);
     plumb_table_release(&batch->names);
     plumb_arena_release(&batch->arena);
 }
@@ -54,6 +56,20 @@ void plumb_batch_begin(struct plumb_batch *batch, uint64_t serial)
 bool plumb_batch_is_full(const struct plumb_batch *batch)
 {
     return batch->rows == PLUMB_BATCH_ROWS || batch->text.size >= PLUMB_BATCH_TEXT;
+}
+
+bool plumb_batch_text(struct plumb_batch *batch, const char *text, size_t length,
+                      uint32_t *offset)
+{
+    const size_t at = batch->text.size;
+    char *to = plumb_buffer_reserve(&batch->text, length + 1);
+    if (!to)
+        return false;
+    plumb_buffer_append(&batch->text, text, length);
+    plumb_buffer_append(&batch->text, "", 1);
+    batch->bytes += length + 1;
+    *offset = (uint32_t)at;
+    return true;
 }
 
 bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *offset)
@@ -67,13 +83,10 @@ bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *off
         return true;
     }
     char *key = plumb_arena_text(&batch->arena, name, length);
-    at = batch->text.size;
-    if (!key || !plumb_buffer_reserve(&batch->text, length + 1) ||
-        !plumb_table_put(&batch->names, key, at))
+    if (!key || !plumb_batch_text(batch, key, length, offset) ||
+        !plumb_table_put(&batch->names, key, *offset))
         return false;
-    plumb_buffer_append(&batch->text, key, length + 1);
-    batch->bytes += 2 * length + PLUMB_BATCH_TEXT_OVERHEAD;
-    *offset = (uint32_t)at;
+    batch->bytes += length + PLUMB_BATCH_TEXT_OVERHEAD;
     return true;
 }
 

@@ -43,6 +43,9 @@ void plumb_batch_begin(struct plumb_batch *batch, uint64_t serial);
 bool plumb_batch_is_full(const struct plumb_batch *batch);
 /* The offset of `text` (NULL is "") in the block's text. False when out of memory. */
 bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *offset);
+/* The same for a text that the caller knows not to be there yet: it is not searched for. */
+bool plumb_batch_text(struct plumb_batch *batch, const char *text, size_t length,
+                      uint32_t *offset);
 /* `row` is the struct of the kind; the batch is not full. */
 void plumb_batch_add(struct plumb_batch *batch, const void *row);
 /* Appends it to `to` as a block. */

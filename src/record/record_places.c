@@ -61,13 +61,15 @@ static struct plumb_place *make_place(struct plumb_recorder *recorder, const cha
     *place = (struct plumb_place){
         .module = plumb_arena_text(arena, module, strlen(module)),
         .name = plumb_arena_text(arena, name, strlen(name)),
-        .label = plumb_arena_printf(arena, "%s%s%s", module, *module ? "." : "", name),
+        .label.text = plumb_arena_printf(arena, "%s%s%s", module, *module ? "." : "", name),
         .phase = phase,
         .step = INT64_MIN,
     };
-    const bool made = place->module && place->name && place->label && grow_places(recorder) &&
-                      plumb_table_put(&recorder->place_names, kept, recorder->place_count);
-    return made ? place : NULL;
+    if (!place->module || !place->name || !place->label.text || !grow_places(recorder) ||
+        !plumb_table_put(&recorder->place_names, kept, recorder->place_count))
+        return NULL;
+    place->label.length = strlen(place->label.text);
+    return place;
 }
 
 static struct plumb_place *add_place(struct plumb_recorder *recorder, const char *key,
@@ -117,7 +119,7 @@ static void enter(struct plumb_recorder *recorder, struct plumb_place *place, in
     }
     if (place)
         plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_ENTER, recorder->step, now,
-                          place->phase, number, place->label);
+                          place->phase, number, place->label.text);
     visits[depth++] = (struct plumb_visit){
         .serial = recorder->serial, .place = place, .call = number, .begin_ns = now};
 }
@@ -179,20 +181,6 @@ struct plumb_visit *plumb_recorder_visit(const struct plumb_recorder *recorder)
 
 /* ---- leaving -------------------------------------------------------------------------------- */
 
-static bool name_span(struct plumb_recorder *recorder, struct plumb_batch *batch,
-                      struct plumb_place *place, struct plumb_block_span *row)
-{
-    if (place->span_serial != batch->serial) {
-        if (!plumb_recorder_name(recorder, batch, "ops", &place->track_id) ||
-            !plumb_recorder_name(recorder, batch, place->label, &place->label_id))
-            return false;
-        place->span_serial = batch->serial;
-    }
-    row->track = place->track_id;
-    row->name = place->label_id;
-    return true;
-}
-
 static void add_span(struct plumb_recorder *recorder, const struct plumb_visit *visit,
                      int64_t now)
 {
@@ -201,7 +189,8 @@ static void add_span(struct plumb_recorder *recorder, const struct plumb_visit *
         .step = recorder->step, .begin_ns = visit->begin_ns, .end_ns = now};
     if (!batch)
         recorder->dropped.spans += !recorder->stopped;
-    else if (name_span(recorder, batch, visit->place, &row))
+    else if (plumb_recorder_name_text(recorder, batch, &recorder->track, &row.track) &&
+             plumb_recorder_name_text(recorder, batch, &visit->place->label, &row.name))
         plumb_batch_add(batch, &row);
 }
 
@@ -222,7 +211,7 @@ void plumb_record_leave(struct plumb_recorder *recorder)
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
     plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_LEAVE, recorder->step, now,
-                      visit.place->phase, visit.call, visit.place->label);
+                      visit.place->phase, visit.call, visit.place->label.text);
     if (recorder->level != PLUMB_LEVEL_WATCH)
         add_span(recorder, &visit, now);
     (void)pthread_mutex_unlock(&recorder->lock);

@@ -299,3 +299,19 @@ bool plumb_recorder_name(struct plumb_recorder *recorder, struct plumb_batch *ba
     plumb_recorder_stop_for_memory(recorder);
     return false;
 }
+
+bool plumb_recorder_name_text(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                              struct plumb_text *text, uint32_t *offset)
+{
+    if (text->serial != batch->serial) {
+        const size_t before = batch->bytes;
+        if (!plumb_batch_text(batch, text->text, text->length, &text->id)) {
+            plumb_recorder_stop_for_memory(recorder);
+            return false;
+        }
+        recorder->used += batch->bytes - before;
+        text->serial = batch->serial;
+    }
+    *offset = text->id;
+    return true;
+}

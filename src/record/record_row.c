@@ -1,16 +1,16 @@
 /*
  * record_row.c - the row of a tensor and the texts that name it.
  *
- * A program records the same tensors at a place again and again, in the same order. So the n-th
- * tensor of a place is compared with what was n-th the last time, and its texts are looked up
- * only if it is another one. The texts are few: each is put into a batch once.
+ * A program records tensors of the same few slots, types and shapes again and again. Each such kind is
+ * kept with its texts, so that nothing is printed or looked up by its text for a row, and each
+ * text is put into a batch once.
  */
 #include "record/recorder_state.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { SHAPE_TEXT = 1024 };
+enum { SHAPE_TEXT = 1024, NEAR = 4 /* slots where a kind may be */ };
 
 /* "64,3,7,7"; a shape that does not fit ends early, which its rank of up to 64 makes unlikely. */
 static void describe_shape(const struct plumb_value *value, char text[SHAPE_TEXT])
@@ -32,14 +32,6 @@ static bool name_tensor(struct plumb_recorder *recorder, struct plumb_batch *bat
            plumb_recorder_name(recorder, batch, shape, &row->shape);
 }
 
-static bool is_same(const struct plumb_usual_tensor *usual, const struct plumb_value *value)
-{
-    return usual->dtype == value->dtype && usual->rank == value->rank &&
-           (value->rank == 0 || memcmp(usual->shape, value->shape,
-                                       (size_t)value->rank * sizeof *value->shape) == 0) &&
-           strcmp(usual->slot, value->name) == 0;
-}
-
 /* The kept text; NULL: there is no room for it. */
 static struct plumb_text *keep_text(struct plumb_recorder *recorder, const char *text)
 {
@@ -52,97 +44,120 @@ static struct plumb_text *keep_text(struct plumb_recorder *recorder, const char 
         return NULL;
     char *copy = (char *)(kept + 1);
     memcpy(copy, text, length);
-    *kept = (struct plumb_text){.text = copy};
+    *kept = (struct plumb_text){.text = copy, .length = length - 1};
     return plumb_table_put(&recorder->texts, copy, (size_t)(uintptr_t)kept) ? kept : NULL;
 }
 
-static bool keep_texts(struct plumb_recorder *recorder, struct plumb_usual_tensor *usual,
+static bool keep_texts(struct plumb_recorder *recorder, struct plumb_tensor_kind *kind,
                        const struct plumb_value *value)
 {
     char shape[SHAPE_TEXT];
     describe_shape(value, shape);
-    usual->slot_text = keep_text(recorder, value->name);
-    usual->dtype_text = keep_text(recorder, plumb_dtype_name(value->dtype));
-    usual->shape_text = keep_text(recorder, shape);
-    return usual->slot_text && usual->dtype_text && usual->shape_text;
+    kind->slot_text = keep_text(recorder, value->name);
+    kind->dtype_text = keep_text(recorder, plumb_dtype_name(value->dtype));
+    kind->shape_text = keep_text(recorder, shape);
+    return kind->slot_text && kind->dtype_text && kind->shape_text;
 }
 
-/* What the visit's next tensor is; NULL: it is not kept. */
-static struct plumb_usual_tensor *find_usual(struct plumb_recorder *recorder,
-                                             struct plumb_visit *visit,
-                                             const struct plumb_value *value)
+/* ---- kinds of tensors ----------------------------------------------------------------------- */
+
+/* False: too long a slot or too many dimensions for a kind. */
+static bool describe_kind(const struct plumb_value *value, struct plumb_tensor_kind *kind)
 {
-    const unsigned n = visit->tensors++;
-    if (n >= PLUMB_PLACE_TENSORS || value->rank > PLUMB_USUAL_RANK)
-        return NULL;
-    struct plumb_usual_tensor **usual = &visit->place->usual[n];
-    if (*usual && is_same(*usual, value))
-        return *usual;
     const size_t length = strlen(value->name);
-    if (length >= PLUMB_USUAL_SLOT)
-        return NULL;
-    if (!*usual)
-        *usual = plumb_recorder_keep(recorder, sizeof **usual);
-    if (!*usual)
-        return NULL;
-    **usual = (struct plumb_usual_tensor){.dtype = value->dtype, .rank = value->rank};
-    memcpy((*usual)->slot, value->name, length + 1);
+    if (length >= PLUMB_KIND_SLOT || value->rank > PLUMB_KIND_RANK)
+        return false;
+    *kind = (struct plumb_tensor_kind){.dtype = value->dtype, .rank = value->rank};
+    memcpy(kind->slot, value->name, length);
     for (int i = 0; i < value->rank; i++)
-        (*usual)->shape[i] = value->shape[i];
-    if (keep_texts(recorder, *usual, value))
-        return *usual;
-    (*usual)->rank = -1; /* like no other */
+        kind->shape[i] = value->shape[i];
+    return true;
+}
+
+static uint64_t hash_kind(const struct plumb_tensor_kind *kind)
+{
+    uint64_t hash = (uint64_t)kind->dtype << 8 | (uint64_t)kind->rank, word;
+    for (int i = 0; i < kind->rank; i++)
+        hash = (hash ^ (uint64_t)kind->shape[i]) * UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t i = 0; i < PLUMB_KIND_SLOT && kind->slot[i]; i += sizeof word) {
+        memcpy(&word, kind->slot + i, sizeof word);
+        hash = ((hash >> 29) ^ hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    }
+    return hash;
+}
+
+static bool is_same(const struct plumb_tensor_kind *a, const struct plumb_tensor_kind *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
+           memcmp(a->slot, b->slot, sizeof a->slot) == 0;
+}
+
+/* NULL: it cannot be kept. A program whose shapes always change has more than there is room for:
+ * then one makes room for another. */
+static struct plumb_tensor_kind *find_kind(struct plumb_recorder *recorder,
+                                           const struct plumb_value *value)
+{
+    struct plumb_tensor_kind wanted;
+    if (!describe_kind(value, &wanted))
+        return NULL;
+    const size_t at = hash_kind(&wanted) >> 40 & (PLUMB_KINDS - 1);
+    struct plumb_tensor_kind **slot = &recorder->kinds[at];
+    for (size_t i = 0; i < NEAR && *slot; i++) {
+        if (is_same(*slot, &wanted))
+            return *slot;
+        slot = &recorder->kinds[(at + i + 1) & (PLUMB_KINDS - 1)];
+    }
+    if (!*slot)
+        *slot = plumb_recorder_keep(recorder, sizeof **slot);
+    if (!*slot)
+        return NULL;
+    **slot = wanted;
+    if (keep_texts(recorder, *slot, value))
+        return *slot;
+    (*slot)->rank = -1; /* like no other */
     return NULL;
 }
 
-static bool name_text(struct plumb_recorder *recorder, struct plumb_batch *batch,
-                      struct plumb_text *text, uint32_t *id)
+static bool name_kind(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                      const struct plumb_value *value, struct plumb_block_tensor *row)
 {
-    if (text->serial != batch->serial) {
-        if (!plumb_recorder_name(recorder, batch, text->text, &text->id))
+    struct plumb_tensor_kind *kind = find_kind(recorder, value);
+    if (!kind)
+        return name_tensor(recorder, batch, value, row);
+    if (kind->serial != batch->serial) {
+        if (!plumb_recorder_name_text(recorder, batch, kind->slot_text, &kind->slot_id) ||
+            !plumb_recorder_name_text(recorder, batch, kind->dtype_text, &kind->dtype_id) ||
+            !plumb_recorder_name_text(recorder, batch, kind->shape_text, &kind->shape_id))
             return false;
-        text->serial = batch->serial;
+        kind->serial = batch->serial;
     }
-    *id = text->id;
+    row->slot = kind->slot_id;
+    row->dtype = kind->dtype_id;
+    row->shape = kind->shape_id;
     return true;
 }
 
-static bool name_usual(struct plumb_recorder *recorder, struct plumb_batch *batch,
-                       struct plumb_visit *visit, const struct plumb_value *value,
-                       struct plumb_block_tensor *row)
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static bool name_part(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                      const char *name, struct plumb_text **kept, uint32_t *id)
 {
-    struct plumb_usual_tensor *usual = find_usual(recorder, visit, value);
-    if (!usual)
-        return name_tensor(recorder, batch, value, row);
-    if (usual->serial != batch->serial) {
-        if (!name_text(recorder, batch, usual->slot_text, &usual->slot_id) ||
-            !name_text(recorder, batch, usual->dtype_text, &usual->dtype_id) ||
-            !name_text(recorder, batch, usual->shape_text, &usual->shape_id))
-            return false;
-        usual->serial = batch->serial;
-    }
-    row->slot = usual->slot_id;
-    row->dtype = usual->dtype_id;
-    row->shape = usual->shape_id;
-    return true;
+    if (!*kept)
+        *kept = keep_text(recorder, name);
+    return *kept ? plumb_recorder_name_text(recorder, batch, *kept, id)
+                 : plumb_recorder_name(recorder, batch, name, id);
 }
 
 static bool name_place(struct plumb_recorder *recorder, struct plumb_batch *batch,
                        struct plumb_place *place, struct plumb_block_tensor *row)
 {
-    if (place->serial != batch->serial) {
-        if (!plumb_recorder_name(recorder, batch, place->module, &place->module_id) ||
-            !plumb_recorder_name(recorder, batch, place->name, &place->name_id))
-            return false;
-        place->serial = batch->serial;
-    }
-    row->module = place->module_id;
-    row->op = place->name_id;
     row->phase = (uint8_t)place->phase;
-    return true;
+    return name_part(recorder, batch, place->module, &place->module_text, &row->module) &&
+           name_part(recorder, batch, place->name, &place->name_text, &row->op);
 }
 
-void plumb_recorder_add_tensor(struct plumb_recorder *recorder, struct plumb_visit *visit,
+void plumb_recorder_add_tensor(struct plumb_recorder *recorder, const struct plumb_visit *visit,
                                const struct plumb_value *value, struct plumb_block_tensor *row)
 {
     struct plumb_batch *batch =
@@ -156,7 +171,7 @@ void plumb_recorder_add_tensor(struct plumb_recorder *recorder, struct plumb_vis
         row->call = visit->call;
         row->stack = visit->stack;
         named = name_place(recorder, batch, visit->place, row) &&
-                name_usual(recorder, batch, visit, value, row);
+                name_kind(recorder, batch, value, row);
     } else {
         named = plumb_recorder_name(recorder, batch, "", &row->module) &&
                 name_tensor(recorder, batch, value, row);

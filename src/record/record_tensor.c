@@ -192,10 +192,10 @@ static void show(const struct plumb_record_observer *observer, const struct plum
 {
     char label[LABEL_SIZE] = "";
     if (visit && visit->call > 0)
-        (void)snprintf(label, sizeof label, "%s#%d", visit->place->label, visit->call);
+        (void)snprintf(label, sizeof label, "%s#%d", visit->place->label.text, visit->call);
     record.module = visit ? visit->place->module : "";
     record.op = visit ? visit->place->name : "";
-    record.label = *label ? label : visit ? visit->place->label : "";
+    record.label = *label ? label : visit ? visit->place->label.text : "";
     record.call = visit ? visit->call : 0;
     record.phase = visit ? visit->place->phase : PLUMB_PHASE_FORWARD;
     record.slot = seen->value.name;

@@ -10,7 +10,7 @@
 static char *value_name(const struct plumb_visit *visit, const char *slot)
 {
     const struct plumb_place *place = visit ? visit->place : NULL;
-    const char *label = place ? place->label : "";
+    const char *label = place ? place->label.text : "";
     const char *phase = place ? plumb_phase_name(place->phase) : "";
     const size_t size = strlen(label) + strlen(phase) + strlen(slot) + 32;
     char *name = plumb_alloc(size);

@@ -90,6 +90,7 @@ static enum plumb_status take_options(struct plumb_recorder *recorder,
     struct plumb_selection ranks;
     recorder->serial = atomic_fetch_add(&serials, 1) + 1;
     recorder->last = &recorder->first;
+    recorder->track = (struct plumb_text){.text = "ops", .length = 3};
     recorder->file.fd = -1;
     recorder->step = -1;
     recorder->rank = options->rank;

@@ -22,38 +22,39 @@ enum {
     WANTS_TENSORS = 4 /* and the level says so */
 };
 
-enum { PLUMB_PLACE_TENSORS = 8, PLUMB_USUAL_SLOT = 40, PLUMB_USUAL_RANK = 6 };
+enum {
+    PLUMB_KIND_SLOT = 40, /* a multiple of 8 */
+    PLUMB_KIND_RANK = 6,
+    PLUMB_KINDS = 1 << 12, /* a power of two */
+};
 
 /* A text that rows of tensors refer to, kept for good, and where it is in a batch. */
 struct plumb_text {
     const char *text;
+    size_t length;
     uint64_t serial; /* of the batch; 0: none */
     uint32_t id;
 };
 
-/* The tensor that is usually the n-th to be recorded at a place, and its texts; what is looked at for every
- * row comes first. */
-struct plumb_usual_tensor {
+/* What a row says of a tensor in words: few differ. What is looked at for every row comes first. */
+struct plumb_tensor_kind {
     uint64_t serial; /* of the batch that the ids of its texts belong to; 0: none */
     uint32_t slot_id, dtype_id, shape_id;
     enum plumb_dtype dtype;
     int rank;
-    int64_t shape[PLUMB_USUAL_RANK];
-    char slot[PLUMB_USUAL_SLOT];
+    int64_t shape[PLUMB_KIND_RANK]; /* 0 from its rank on */
+    char slot[PLUMB_KIND_SLOT];     /* 0 from its end on */
     struct plumb_text *slot_text, *dtype_text, *shape_text;
 };
 
 /* An op that was entered or asked for at least once. */
 struct plumb_place {
-    const char *module, *name, *label; /* label: module.name */
+    const char *module, *name;
+    struct plumb_text label; /* module.name; in batches of spans */
     enum plumb_phase phase;
     int64_t step; /* of the last call, and how many there were in that step */
     int calls;
-    uint64_t serial; /* of the batch of tensors that the two ids belong to */
-    uint32_t module_id, name_id;
-    uint64_t span_serial; /* the same of the batch of spans */
-    uint32_t track_id, label_id;
-    struct plumb_usual_tensor *usual[PLUMB_PLACE_TENSORS]; /* NULL: not known yet */
+    struct plumb_text *module_text, *name_text; /* NULL: not needed yet, or no room */
 };
 
 /* A place that a thread is in. */
@@ -61,8 +62,7 @@ struct plumb_visit {
     uint64_t serial;           /* of the recorder */
     struct plumb_place *place; /* NULL: one that could not be kept */
     int call;
-    unsigned tensors; /* recorded since it was entered */
-    uint32_t stack;   /* where it was called; 0: not known */
+    uint32_t stack; /* where it was called; 0: not known */
     int64_t begin_ns;
 };
 
@@ -123,6 +123,8 @@ struct plumb_recorder {
     struct plumb_error failure;
     struct plumb_flight flight;
     struct plumb_table place_names, texts;
+    struct plumb_text track;                      /* of the spans of places */
+    struct plumb_tensor_kind *kinds[PLUMB_KINDS]; /* by their hash */
     struct plumb_place **places;
     size_t place_count, place_capacity;
     struct plumb_arena place_arena;
@@ -152,6 +154,9 @@ struct plumb_batch *plumb_recorder_batch(struct plumb_recorder *recorder, unsign
 /* An offset in the batch's text; false after ending the capture for want of memory. */
 bool plumb_recorder_name(struct plumb_recorder *recorder, struct plumb_batch *batch,
                          const char *text, uint32_t *offset);
+/* The same for a text that is kept. */
+bool plumb_recorder_name_text(struct plumb_recorder *recorder, struct plumb_batch *batch,
+                              struct plumb_text *text, uint32_t *offset);
 void plumb_recorder_push(struct plumb_recorder *recorder, struct plumb_item *item);
 void plumb_recorder_add_pair(struct plumb_recorder *recorder, unsigned kind, const char *key,
                              const char *json);
@@ -187,7 +192,7 @@ const char *plumb_recorder_fit_name(const char *text, char buffer[PLUMB_LONGEST_
 /* ---- record_row.c: with the lock held ---- */
 
 /* Adds a row of a tensor at the place of `visit` (NULL: none), with the texts that name it. */
-void plumb_recorder_add_tensor(struct plumb_recorder *recorder, struct plumb_visit *visit,
+void plumb_recorder_add_tensor(struct plumb_recorder *recorder, const struct plumb_visit *visit,
                                const struct plumb_value *value, struct plumb_block_tensor *row);
 
 /* ---- record_values.c: with the lock held ---- */
