@@ -70,6 +70,7 @@ static bool add_op(const char *name, const char *overload, struct plumb_op facts
     if (!op)
         return false;
     *op = facts;
+    op->flags |= strncmp(name, "aten::", 6) == 0 ? PLUMB_OP_TORCH : 0;
     op->name = strdup(name);
     op->overload = strdup(overload);
     op->label = label_of(name);

@@ -21,6 +21,7 @@ enum plumb_op_flags {
     PLUMB_OP_COPY = 16,      /* its output has the values of its first input */
     PLUMB_OP_SILENT = 32,    /* moves no tensors worth recording: profiler marks */
     PLUMB_OP_OUT = 64,       /* what it writes to had no meaning before: out= */
+    PLUMB_OP_TORCH = 128,    /* torch's own: it runs no code of others. Set by op_names.c */
 };
 
 struct plumb_op {

@@ -9,6 +9,7 @@
 #include "call_stacks.h"
 #include "torch_layout.h"
 #include "torch_modules.h"
+#include "torch_silence.h"
 #include "torch_team.h"
 
 #include <pthread.h>
@@ -20,8 +21,7 @@
 enum {
     DEEPEST = 256,
     MOST_WRITTEN = 1 << 16,
-    WORTH_SILENCE = 2, /* operators inside of another from which it pays not to hear of them */
-    DRAIN_MS = 1000,   /* how long to wait for operators that still run in other threads */
+    DRAIN_MS = 1000, /* how long to wait for operators that still run in other threads */
 };
 
 enum frame { FRAME_OTHER, FRAME_OPERATOR, FRAME_ENGINE };
@@ -40,8 +40,7 @@ struct thread {
     struct plumb_maker left;
     struct plumb_op_call call;
     int inner; /* operators inside of the running one */
-    /* The record whose operator runs without further ones being made; NULL: none. */
-    const struct plumb_torch_record *silence;
+    struct plumb_silence silence;
     void **written; /* tensors that the running operator changes */
     size_t written_count, written_room;
 };
@@ -251,33 +250,19 @@ static void take_outputs(struct thread *thread, const struct plumb_torch_record 
     }
 }
 
-/* ---- what runs inside of an operator ---------------------------------------------------------- */
-
-/* torch boxes the arguments of every operator that it tells us of, also of those inside of another, which
- * are not recorded. Where there were some the last time, it is told to be silent meanwhile; not while a
- * profiler listens, and not where an operator may run code that is not torch's own. */
-static void begin_silence(struct thread *thread, const struct plumb_op *op,
-                          const struct plumb_torch_record *record)
-{
-    if (thread->silence || !torch.enable_records || !torch.profiler_runs ||
-        atomic_load_explicit(&op->inner, memory_order_relaxed) < WORTH_SILENCE ||
-        strncmp(op->name, "aten::", 6) != 0 || torch.profiler_runs())
-        return;
-    torch.enable_records(false);
-    thread->silence = record;
-}
-
-/* Also where recording has ended since: torch must not stay silent. */
-static bool end_silence(const struct plumb_torch_record *record)
-{
-    if (!self || self->silence != record)
-        return false;
-    torch.enable_records(true);
-    self->silence = NULL;
-    return true;
-}
-
 /* ---- callbacks ------------------------------------------------------------------------------ */
+
+static void *on_start(void *result, const struct plumb_torch_record *record);
+static void on_end(const struct plumb_torch_record *record, void *context);
+
+static const struct plumb_torch_callback operators = {
+    .start = on_start,
+    .end = on_end,
+    .probability = 1,
+    .scopes = {[PLUMB_TORCH_SCOPE_FUNCTION] = 1},
+    .needs_inputs = true,
+    .needs_outputs = true,
+};
 
 static enum frame frame_of(const struct plumb_torch_record *record, struct plumb_op **op)
 {
@@ -298,6 +283,7 @@ static void start_function(struct thread *thread, const struct plumb_torch_recor
     }
     thread->depth++;
     thread->inner++;
+    plumb_silence_broken(&thread->silence);
     if (frame == FRAME_ENGINE) {
         thread->engines++;
         thread->left = (struct plumb_maker){PLUMB_NO_MODULE, 0};
@@ -309,7 +295,9 @@ static void start_function(struct thread *thread, const struct plumb_torch_recor
         }
         begin_operator(thread, op, record);
         thread->inner = 0;
-        begin_silence(thread, op, record);
+        if (op->flags & PLUMB_OP_TORCH)
+            plumb_silence_begin(&thread->silence, &torch, &operators,
+                                atomic_load_explicit(&op->inner, memory_order_relaxed), record);
     }
 }
 
@@ -345,7 +333,8 @@ static void on_end(const struct plumb_torch_record *record, void *context)
 {
     (void)context;
     atomic_fetch_add(&busy, 1);
-    const bool was_silent = end_silence(record);
+    /* Also where recording has ended since: torch must not stay silent. */
+    const bool was_silent = self && plumb_silence_end(&self->silence, &torch, record);
     struct thread *thread = same_thread();
     if (thread)
         end_function(thread, record, was_silent);
@@ -397,14 +386,6 @@ bool plumb_torch_ops_start(void)
 {
     if (atomic_load(&generation) & 1)
         return true;
-    const struct plumb_torch_callback functions = {
-        .start = on_start,
-        .end = on_end,
-        .probability = 1,
-        .scopes = {[PLUMB_TORCH_SCOPE_FUNCTION] = 1},
-        .needs_inputs = true,
-        .needs_outputs = true,
-    };
     const struct plumb_torch_callback nodes = {
         .start = on_node_start,
         .end = on_node_end,
@@ -412,7 +393,7 @@ bool plumb_torch_ops_start(void)
         .scopes = {[PLUMB_TORCH_SCOPE_BACKWARD] = 1},
     };
     atomic_fetch_add(&generation, 1);
-    handles[0] = torch.add_callback(functions);
+    handles[0] = torch.add_callback(operators);
     handles[1] = torch.add_callback(nodes);
     return handles[0] != 0;
 }

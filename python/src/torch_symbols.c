@@ -40,6 +40,8 @@ static const struct wanted welcome[] = {
      offsetof(struct plumb_torch_symbols, enable_records)},
     {cpu, "_ZN5torch8profiler4impl15profilerEnabledEv",
      offsetof(struct plumb_torch_symbols, profiler_runs)},
+    {cpu, "_ZN2at24get_record_function_tls_Ev",
+     offsetof(struct plumb_torch_symbols, thread_callbacks)},
     {cpu, "GOMP_parallel", offsetof(struct plumb_torch_symbols, parallel)},
     {cpu, "omp_get_thread_num", offsetof(struct plumb_torch_symbols, thread_number)},
     {cpu, "omp_get_num_threads", offsetof(struct plumb_torch_symbols, team_size)},

@@ -39,6 +39,8 @@ struct plumb_torch_symbols {
     /* Whether operators in this thread make records; NULL, like the next: this torch has none. */
     void (*enable_records)(bool enabled);
     bool (*profiler_runs)(void);
+    /* Where what torch knows of this thread's callbacks begins; NULL: not known. */
+    void *(*thread_callbacks)(void);
     /* OpenMP's, with which torch was built: its threads are there already, and wait. */
     void (*parallel)(void (*body)(void *data), void *data, unsigned threads, unsigned flags);
     int (*thread_number)(void);
