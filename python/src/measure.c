@@ -15,25 +15,31 @@ struct total {
     unsigned long long elements, nonfinite, unseen;
 };
 
+static bool measure_view(const struct plumb_view *view, struct plumb_summary *summary)
+{
+    const void *values = plumb_view_values(view);
+    if (values)
+        plumb_values_summarize(view->dtype, values, (size_t)view->count,
+                               PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK, summary);
+    return values;
+}
+
 static void add_view(const struct plumb_view *view, struct total *total)
 {
-    struct plumb_stats stats = {0};
-    const void *values = NULL;
+    struct plumb_summary summary = {.fingerprint = 0};
+    bool seen;
     if (plumb_view_bytes(view) < RELEASE_LOCK_FROM) {
-        values = plumb_view_values(view);
-        if (values)
-            plumb_values_stats(view->dtype, values, (size_t)view->count, &stats);
+        seen = measure_view(view, &summary);
     } else {
         Py_BEGIN_ALLOW_THREADS
-        values = plumb_view_values(view);
-        if (values)
-            plumb_values_stats(view->dtype, values, (size_t)view->count, &stats);
+        seen = measure_view(view, &summary);
         Py_END_ALLOW_THREADS
     }
-    if (!values) {
+    if (!seen) {
         total->unseen++;
         return;
     }
+    const struct plumb_stats stats = summary.stats;
     if (isfinite(stats.l2))
         total->squares += stats.l2 * stats.l2;
     total->elements += stats.count;

@@ -17,6 +17,7 @@ struct plumb_stats_state {
     double pivot; /* of the blocks, once there was one */
     bool begun;
     struct plumb_block_habits habits;
+    struct plumb_block_stats gathered; /* quick sums that are not yet part of the above */
 };
 
 void plumb_stats_begin(struct plumb_stats_state *state);
@@ -29,7 +30,9 @@ void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype p
                              struct plumb_fingerprint_state *print);
 /* The same from a block that was measured with the chunk's pivot; they are joined in order. */
 void plumb_stats_join(struct plumb_stats_state *state, const struct plumb_block_stats *block);
-void plumb_stats_merge(struct plumb_stats_state *state, const struct plumb_stats_state *next);
+/* `next` is done with then. */
+void plumb_stats_merge(struct plumb_stats_state *state, struct plumb_stats_state *next);
+/* Of a state that others were merged into. */
 void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stats *stats);
 
 #endif

@@ -129,7 +129,7 @@ static void finish_check(struct check *check, uint32_t found)
 }
 
 /* Folds the parts of one tensor, in order. */
-static void finish_tensor(const struct summing *job, size_t number, const struct part *parts,
+static void finish_tensor(const struct summing *job, size_t number, struct part *parts,
                           size_t count)
 {
     const struct plumb_tensor *tensor = job->tensors[number];

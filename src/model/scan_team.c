@@ -99,6 +99,7 @@ void plumb_values_summarize_by(const struct plumb_team *team, enum plumb_dtype d
     plumb_stats_begin(&total);
     for (size_t at = 0; at < round.count; at += round.chunk) {
         plumb_stats_begin(&chunk);
+        chunk.habits.quick = round.quick;
         print += share_chunk(team, &round, at, &chunk);
         plumb_stats_merge(&total, &chunk);
     }

@@ -482,6 +482,29 @@ static void test_team(void **unused)
     free(values);
 }
 
+/* Sums in single precision over short groups, added up exactly: a millionth of the values would be seen. */
+static void test_quick(void **unused)
+{
+    enum { N = 3 << 18 };
+    (void)unused;
+    float *values = malloc(N * sizeof *values);
+    assert_non_null(values);
+    for (int kind = 0; kind < 3; kind++) {
+        struct plumb_stats exact;
+        struct plumb_summary quick;
+        for (size_t i = 0; i < N; i++)
+            values[i] = (float)(kind == 2 ? 100 + normal() : normal() * (kind ? 1e-20 : 1));
+        plumb_values_stats(PLUMB_F32, values, N, &exact);
+        plumb_values_summarize(PLUMB_F32, values, N, PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK,
+                               &quick);
+        assert_true(fabs(quick.stats.mean - exact.mean) <= 2e-8 * exact.abs_mean);
+        assert_true(fabs(quick.stats.abs_mean - exact.abs_mean) <= 2e-8 * exact.abs_mean);
+        assert_true(fabs(quick.stats.std - exact.std) <= 2e-8 * exact.std);
+        assert_true(fabs(quick.stats.l2 - exact.l2) <= 2e-8 * exact.l2);
+    }
+    free(values);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -492,6 +515,7 @@ int main(void)
         cmocka_unit_test(test_ulp_buckets),
         cmocka_unit_test(test_fingerprint_parts),
         cmocka_unit_test(test_team),
+        cmocka_unit_test(test_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
