@@ -13,7 +13,7 @@ import threading
 
 import torch
 
-from . import _plumb
+from . import _plumb, torch_messages
 from .capture import guarded
 
 now = _plumb.now
@@ -29,17 +29,20 @@ KEYS = ("AutogradCPU", "AutogradCUDA", "AutogradPrivateUse1")
 # What waits for the result unless asked not to.
 FUNCTIONS = ("all_reduce", "broadcast", "all_gather", "all_gather_into_tensor", "reduce_scatter", "reduce_scatter_tensor",
              "reduce", "gather", "scatter", "all_to_all", "all_to_all_single", "barrier", "all_gather_object",
-             "broadcast_object_list", "gather_object", "_broadcast_coalesced")
+             "broadcast_object_list", "gather_object", "_broadcast_coalesced", "send", "recv")
 MOST_PENDING = 1024
 
 
 class Pending:
     """A collective whose result nobody has waited for yet."""
 
-    def __init__(self, name, group, sequence, tensors, began):
-        self.name, self.group, self.sequence, self.began = name, group, sequence, began
+    def __init__(self, name, tensors, message=None):
+        self.name, self.began = name, now()
+        self.message = message
+        self.op = torch_messages.OP if message else name  # what its tensors are recorded as
+        self.group, self.sequence = None, 0  # where a message comes from may be known late
         self.bytes = bytes_of(tensors)
-        self.results = tensors
+        self.results = () if message and message.sends else tensors
         self.call = None  # its number in the step, if its tensors are recorded
         self.called = 0
         self.work = None
@@ -61,11 +64,11 @@ class Collectives:
             return
         library = torch.library.Library("c10d", "IMPL")
         self.session.on_close(library._destroy)
-        for operator, name in NAMES.items():
+        for operator in (*NAMES, *torch_messages.NAMES):
             packet = getattr(torch.ops.c10d, operator, None)
             if packet is not None:
                 for key in KEYS:
-                    library.impl(operator, self._kernel(packet.default, name), key, with_keyset=True)
+                    library.impl(operator, self._kernel(packet.default, operator), key, with_keyset=True)
         self.session.replace(torch._C._distributed_c10d.Work, "wait", self._wait)
         for module in (distributed, sys.modules["torch.distributed.distributed_c10d"]):
             for function in FUNCTIONS:
@@ -74,12 +77,12 @@ class Collectives:
 
     # -- issued ---------------------------------------------------------------------------------------
 
-    def _kernel(self, overload, name):
+    def _kernel(self, overload, operator):
         kinds = [str(argument.type) for argument in overload._schema.arguments]
         group_at = next(i for i, kind in enumerate(kinds) if "ProcessGroup" in kind)
 
         def kernel(keys, *arguments, **keywords):
-            pending = self.begins(name, arguments, group_at)
+            pending = self.begins(operator, arguments, group_at)
             result = overload.redispatch(keys & torch._C._after_autograd_keyset, *arguments, **keywords)
             if pending is not None:
                 self.issued(pending, result)
@@ -88,19 +91,32 @@ class Collectives:
         return kernel
 
     @guarded
-    def begins(self, name, arguments, group_at):
-        group = group_name(arguments[group_at])
-        with self.lock:
-            sequence = self.counts.get(group, 0)
-            self.counts[group] = sequence + 1
-        pending = Pending(name, group, sequence, arguments[0], now())
+    def begins(self, operator, arguments, group_at):
+        if operator in torch_messages.NAMES:
+            message = torch_messages.Message(operator, arguments)
+            pending = Pending(torch_messages.NAMES[operator], arguments[0], message)
+            group, given = message.way(), arguments[0] if message.sends else ()
+        else:
+            pending = Pending(NAMES[operator], arguments[0])
+            group, given = group_name(arguments[group_at]), arguments[1] if group_at > 1 else arguments[0]
         recorder = self.session.recorder
-        if recorder is not None and recorder.wants_tensors() and name != "barrier":
-            key = (group, name)
-            pending.call = self.calls[key] = self.calls.get(key, -1) + 1
+        if recorder is not None and recorder.wants_tensors():
             pending.called = _plumb.stack_now()
-            self.record(pending, "input", arguments[1] if group_at > 1 else arguments[0])
+        if group is not None:
+            self.count(pending, group)
+            self.record(pending, "input", given)
         return pending
+
+    def count(self, pending, group):
+        """Among those of its group: in the process, and in the step if its tensors are recorded."""
+        pending.group = group
+        with self.lock:
+            pending.sequence = self.counts.get(group, 0)
+            self.counts[group] = pending.sequence + 1
+        recorder = self.session.recorder
+        if recorder is not None and recorder.wants_tensors() and pending.name != "barrier":
+            key = (group, pending.op)
+            pending.call = self.calls[key] = self.calls.get(key, -1) + 1
 
     @guarded
     def issued(self, pending, result):
@@ -138,9 +154,11 @@ class Collectives:
         with self.lock:
             if self.pending.pop(id(pending.work), None) is None:
                 return  # waited for in two threads
+        if pending.group is None:
+            self.count(pending, pending.message.way_it_came(pending.work if has_result else None))
         self.session.later("collective", pending.group, pending.name, pending.sequence, pending.bytes, pending.began,
                            now())
-        if self.session.recorder is not None and pending.call is not None and has_result:
+        if has_result:
             self.record(pending, "output", pending.results)
 
     @guarded
@@ -152,10 +170,12 @@ class Collectives:
                 self.finished(pending, done)
 
     def record(self, pending, slot, tensors):
-        recorder = self.session.recorder
-        recorder.enter(_plumb.COLLECTIVE, pending.group, pending.name, pending.call)
+        recorder, tensors = self.session.recorder, list(flat(tensors))
+        if recorder is None or pending.call is None or not tensors:
+            return
+        recorder.enter(_plumb.COLLECTIVE, pending.group, pending.op, pending.call)
         recorder.called_at(pending.called)
-        for number, tensor in enumerate(flat(tensors)):
+        for number, tensor in enumerate(tensors):
             recorder.tensor(f"{slot}{number}", tensor)
         recorder.leave()
 

@@ -12,7 +12,7 @@ from torch.nn.modules import module as torch_module
 from torch.optim import optimizer as torch_optimizer
 from torch.utils import _python_dispatch
 
-from . import _plumb, torch_reference
+from . import _plumb, torch_messages, torch_reference
 from .capture import guarded
 from .identities import Identities
 from .torch_collectives import NAMES
@@ -50,7 +50,7 @@ def describe(name, schema):
         flags |= VIEW
     if name.startswith(COLLECTIVES):
         flags |= COLLECTIVE
-    if base in NAMES and space == "c10d":
+    if (base in NAMES or base in torch_messages.NAMES) and space == "c10d":
         flags |= SILENT  # recorded when its result is there
     if space == "aten" and base in EMPTIES:
         flags |= EMPTY

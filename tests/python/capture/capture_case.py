@@ -9,6 +9,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PLUMB = os.path.join(ROOT, "build", "plumb")
+TORCHRUN = ("--standalone", "--nproc_per_node")
 EXAMPLES = os.path.join(ROOT, "examples", "torch")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 
@@ -50,3 +51,8 @@ class CaptureTest(unittest.TestCase):
         if status is not None:
             self.assertEqual(done.returncode, status, done.stdout[-2000:] + done.stderr[-4000:])
         return done
+
+    def torchrun(self, ranks, *command, **more):
+        """`plumb run` of a program in several processes, which meet at a port that is free."""
+        launcher = os.path.join(os.path.dirname(sys.executable), "torchrun")
+        return self.launch(launcher, *TORCHRUN, str(ranks), *command, python=False, **more)

@@ -1,7 +1,6 @@
 """Collectives of torch.distributed over gloo: what was reduced is what is recorded, whoever waited for it."""
 import json
 import os
-import sys
 import unittest
 
 from capture_case import CaptureTest, plumb
@@ -57,9 +56,7 @@ class Collectives(CaptureTest):
     def check(self, level):
         with open(self.path("program.py"), "w", encoding="utf-8") as file:
             file.write(PROGRAM)
-        launcher = os.path.join(os.path.dirname(sys.executable), "torchrun")
-        self.launch(launcher, "--nproc_per_node", "2", self.path("program.py"), self.path("seen"), python=False, out=level,
-                    options=["--level", level], env=ENVIRONMENT)
+        self.torchrun(2, self.path("program.py"), self.path("seen"), out=level, options=["--level", level], env=ENVIRONMENT)
         run = plumb.load(self.path(level))
         for rank in range(2):
             with open(self.path(f"seen{rank}"), encoding="utf-8") as file:

@@ -82,11 +82,6 @@ class Examples(CaptureTest):
 
 
 class Ranks(CaptureTest):
-    def torchrun(self, name, *arguments, ranks=4):
-        launcher = os.path.join(os.path.dirname(sys.executable), "torchrun")
-        return self.launch(launcher, "--nproc_per_node", str(ranks), os.path.join(EXAMPLES, "ddp.py"), *arguments,
-                           out=name, python=False, env=ENVIRONMENT)
-
     def weights_by_rank(self, run, step):
         found = {}
         for record in run.records("*.update", step):
@@ -94,7 +89,7 @@ class Ranks(CaptureTest):
         return found
 
     def test_four_ranks(self):
-        done = self.torchrun("run", "--steps", "6", "--spoil", "3")
+        done = self.torchrun(4, os.path.join(EXAMPLES, "ddp.py"), "--steps", "6", "--spoil", "3", env=ENVIRONMENT)
         run = plumb.load(self.path("run"))
         self.assertEqual([rank["rank"] for rank in run.overview["ranks"]], [0, 1, 2, 3])
         for rank in range(4):
