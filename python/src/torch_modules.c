@@ -10,7 +10,7 @@
 enum {
     MOST = 1 << 16,      /* modules; further ones have the path "" */
     OBJECTS = 1 << 17,   /* slots of the table by address */
-    DEEPEST = 256,       /* nested modules; further ones count but have no place */
+    DEEPEST = 4096,      /* nested modules; further ones have the place of the last */
     SEQUENCES = 1 << 17, /* nodes of a forward pass that are remembered */
 };
 

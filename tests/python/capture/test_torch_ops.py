@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import unittest
 
 import numpy
@@ -206,6 +207,22 @@ class Operators(CaptureTest):
         again = [key for key in saved.files if ".recompute" in key]
         self.assertIn("0.0.addmm.recompute/backward/output0", again)
         self.assertNotIn("0.0.addmm#1/forward/output0", saved.files)
+
+    def test_modules_in_modules_in_modules(self):
+        """Three hundred deep, where Python's own limit has to be raised."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(5000)
+        self.addCleanup(sys.setrecursionlimit, limit)
+        model = nn.Linear(2, 2)
+        for _ in range(300):
+            model = nn.Sequential(model)
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        with self.attached("run", level="op") as result:
+            model(torch.ones(3, 2)).sum().backward()
+            optimizer.step()
+        place = ".".join("0" * 300)
+        ops = {(record["op"], record["phase"]) for record in result[0].records()}
+        self.assertLessEqual({(f"{place}.addmm", "forward"), (f"{place}.mm", "backward")}, ops)
 
     def test_a_profiler_sees_what_it_sees_without_plumb(self):
         def profiled(step):
