@@ -112,7 +112,7 @@ static bool choose_directory(const struct capture_wish *arguments, char **comman
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-/* Told now rather than when the training has begun. */
+/* Told now rather than when the training has begun. A job that has waited for its turn for days runs all the same. */
 static bool can_be_made(const char *directory)
 {
     char path[PATH_SIZE];
@@ -121,7 +121,8 @@ static bool can_be_made(const char *directory)
         char *slash = strrchr(path, '/');
         if (errno != ENOENT || !slash || slash == path) {
             (void)fprintf(stderr,
-                          "plumb run: %s: cannot be written (%s: %s); choose another --out\n",
+                          "plumb run: %s: cannot be written (%s: %s); the command runs and "
+                          "nothing is recorded; for a record choose another --out\n",
                           directory, path, strerror(errno));
             return false;
         }
@@ -200,6 +201,12 @@ static void say_where(const char *directory, const char *against, int status)
         say_nothing(status);
 }
 
+static int run_unrecorded(char **command)
+{
+    int status = 0;
+    return launch(command, NULL, &status) ? launch_exit(status) : EXIT_TROUBLE;
+}
+
 static int run(int argc, char **argv)
 {
     struct capture_wish arguments = {0};
@@ -213,9 +220,10 @@ static int run(int argc, char **argv)
         return fail_usage(&command_run, "say what to run");
     char **command = argv + first;
     if (!capture_wish_check(&arguments) || !capture_wish_like_other(&arguments) ||
-        !choose_directory(&arguments, command, directory) || !can_be_made(directory) ||
-        !capture_place(site, sizeof site))
+        !choose_directory(&arguments, command, directory) || !capture_place(site, sizeof site))
         return EXIT_TROUBLE;
+    if (!can_be_made(directory))
+        return run_unrecorded(command);
     if (!capture_wish_tell(&arguments, directory, site, command)) {
         (void)fprintf(stderr, "plumb run: the environment has no room for the options\n");
         return EXIT_TROUBLE;

@@ -1,4 +1,5 @@
 """Trouble ends the capture, never the training; whatever ends the training leaves a readable run."""
+import contextlib
 import os
 import random
 import signal
@@ -26,6 +27,16 @@ def train(path, steps):
         loss = model(torch.ones(4, 8) * step).square().mean()
         loss.backward(); optimizer.step(); optimizer.zero_grad()
     return session
+"""
+LOSSES = """
+import torch
+torch.manual_seed(1)
+model = torch.nn.Linear(8, 4)
+optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+for step in range(3):
+    loss = model(torch.ones(4, 8) * step).square().mean()
+    loss.backward(); optimizer.step(); optimizer.zero_grad()
+    print(loss.item().hex())
 """
 
 
@@ -97,9 +108,36 @@ class Disk(CaptureTest):
     def test_plumb_run_says_so_before_the_training(self):
         with open(self.path("file"), "w", encoding="utf-8"):
             pass
-        done = self.launch("-c", "print('trained')", out="file/run", status=2)
-        self.assertEqual(done.stdout, "")
-        self.assertRegex(done.stderr, r"^plumb run: \S*/file/run: cannot be written \(.*Not a directory\); choose another --out\n$")
+        done = self.launch("-c", "import sys; print('trained'); sys.exit(7)", out="file/run", status=7)
+        self.assertEqual(done.stdout, "trained\n")
+        self.assertRegex(done.stderr, r"^plumb run: \S*/file/run: cannot be written \(.*Not a directory\); the command runs and "
+                                      r"nothing is recorded; for a record choose another --out\n$")
+
+    @contextlib.contextmanager
+    def mounted(self, options):
+        """A small disk, on which permissions count for root, too."""
+        place = tempfile.mkdtemp()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", options, "none", place], capture_output=True).returncode:
+            os.rmdir(place)
+            self.skipTest("mounting is not allowed here")
+        try:
+            yield place
+        finally:
+            subprocess.run(["umount", place], check=True)
+            os.rmdir(place)
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a disk")
+    def test_a_read_only_disk(self):
+        plain = subprocess.run([sys.executable, "-c", LOSSES], capture_output=True, text=True, check=True)
+        with self.mounted("ro") as place:
+            done = self.launch("-c", LOSSES, out=os.path.join(place, "run"), options=["--level", "op"])
+            losses, said = self.train_into(os.path.join(place, "run"))
+        self.assertEqual(done.stdout.count("0x"), 3)
+        self.assertEqual(done.stdout, plain.stdout)
+        self.assertRegex(done.stderr, r"^plumb run: \S*/run: cannot be written \(.*Read-only file system\); .*nothing is recorded.*\n$")
+        self.assertEqual(len(losses), 3)
+        self.assertEqual(len(said), 1)
+        self.assertRegex(said[0], "nothing is recorded: .*Read-only file system")
 
     def train_into(self, out):
         session = plumb.attach(out=out, level="module", save="tensors")
@@ -119,19 +157,12 @@ class Disk(CaptureTest):
 
     @unittest.skipUnless(os.geteuid() == 0, "needs root to mount a small disk")
     def test_a_full_disk(self):
-        place = tempfile.mkdtemp()
-        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k", "none", place], capture_output=True).returncode:
-            os.rmdir(place)
-            self.skipTest("mounting is not allowed here")
-        try:
+        with self.mounted("size=300k") as place:
             losses, said = self.train_into(os.path.join(place, "run"))
             self.assertEqual(len(losses), 3)
             self.assertEqual(len(said), 1, said)
             self.assertIn("No space left", said[0])
             self.assertEqual(plumb.load(os.path.join(place, "run")).ended, "stopped")
-        finally:
-            subprocess.run(["umount", place], check=True)
-            os.rmdir(place)
 
 
 def broken(*arguments):
