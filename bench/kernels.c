@@ -32,7 +32,7 @@ static const struct {
     {"stats f8e4m3", STATS, PLUMB_F8E4M3, PLUMB_F8E4M3},
     {"stats i64", STATS, PLUMB_I64, PLUMB_I64},
     {"fingerprint", FINGERPRINT, PLUMB_F32, PLUMB_F32},
-    {"stats and fingerprint", BOTH, PLUMB_F32, PLUMB_F32},
+    {"as recorded, f32", BOTH, PLUMB_F32, PLUMB_F32},
     {"compare f32", COMPARE, PLUMB_F32, PLUMB_F32},
     {"compare bf16", COMPARE, PLUMB_BF16, PLUMB_BF16},
     {"compare f16", COMPARE, PLUMB_F16, PLUMB_F16},

@@ -16,7 +16,7 @@ enum {
     PLUMB_BLOCK = 4096,             /* elements: of two types of 16 or 32 bits they fit in L1 */
     PLUMB_FINGERPRINT_WORDS = 1024, /* 32-bit words of a fingerprint block */
     PLUMB_BLOCK_PRINTS = PLUMB_BLOCK / PLUMB_FINGERPRINT_WORDS, /* of a block of f32 */
-    PLUMB_QUICK_GROUP = 256, /* elements whose sums are taken in single precision */
+    PLUMB_QUICK_GROUP = 512, /* elements whose sums are taken in single precision */
     PLUMB_ULP_LIMITS = PLUMB_ULP_BUCKETS - 1,
 };
 

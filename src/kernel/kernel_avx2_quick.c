@@ -8,9 +8,9 @@
 
 #include "kernel_lanes.h"
 
-/* What a group adds up to. One register each: the loop is bound by what it does, not by waiting for a sum. */
+/* What a group adds up to: lanes 0-7 and 8-15, because a sum takes longer than the next eight elements. */
 struct group_registers {
-    __m256 sum, square, absolute;
+    __m256 sum[2], square[2], absolute[2];
 };
 
 /* Of the groups: lanes 0-3 and 4-7. */
@@ -18,8 +18,8 @@ struct double_registers {
     __m256d low, high;
 };
 
-/* Of a block. The smallest magnitude is found among bits, which are in the order of magnitudes once the sign
- * is shifted out. */
+/* Of a block. The smallest magnitude is found among bits, which are in the order of magnitudes without their
+ * sign. */
 struct quick_registers {
     struct double_registers sum, square, absolute;
     __m256 min, max;
@@ -31,22 +31,22 @@ struct quick_wish {
     bool prints, pivots, zeros;
 };
 
-/* Subtracted from the bits of a magnitude, it makes a zero the largest of all: where zeros are counted, they
- * are not the smallest then, and easy to tell. */
+/* Added to the bits of a magnitude, it makes a zero the largest of all: where zeros are counted, they are
+ * not the smallest then, and easy to tell. */
 PLUMB_AVX2_INLINE __m256i minus_one(void)
 {
     return _mm256_set1_epi32(-1);
 }
 
 PLUMB_AVX2_INLINE void look_at_eight(struct quick_registers *r, struct group_registers *g,
-                                     struct quick_wish wish, __m256 v, __m256 pivot)
+                                     int half, struct quick_wish wish, __m256 v, __m256 pivot)
 {
     const __m256 d = wish.pivots ? _mm256_sub_ps(v, pivot) : v;
-    const __m256i bits = _mm256_castps_si256(v);
-    __m256i code = _mm256_add_epi32(bits, bits);
-    g->sum = _mm256_add_ps(g->sum, d);
-    g->square = _mm256_fmadd_ps(d, d, g->square);
-    g->absolute = _mm256_add_ps(g->absolute, _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v));
+    const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v);
+    __m256i code = _mm256_castps_si256(size);
+    g->sum[half] = _mm256_add_ps(g->sum[half], d);
+    g->square[half] = _mm256_fmadd_ps(d, d, g->square[half]);
+    g->absolute[half] = _mm256_add_ps(g->absolute[half], size);
     r->min = _mm256_min_ps(v, r->min);
     r->max = _mm256_max_ps(v, r->max);
     if (wish.zeros) {
@@ -56,9 +56,9 @@ PLUMB_AVX2_INLINE void look_at_eight(struct quick_registers *r, struct group_reg
     r->least = _mm256_min_epu32(code, r->least);
 }
 
-PLUMB_AVX2_INLINE void add_floats(struct double_registers *sum, __m256 more)
+PLUMB_AVX2_INLINE void add_lanes(struct double_registers *sum, const __m256 *lanes)
 {
-    const struct eight wide = widen_floats(more);
+    const struct eight wide = widen_floats(_mm256_add_ps(lanes[0], lanes[1]));
     sum->low = _mm256_add_pd(sum->low, wide.low);
     sum->high = _mm256_add_pd(sum->high, wide.high);
 }
@@ -69,20 +69,20 @@ PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, __m256i *print,
                                      __m256 pivot, const uint32_t *keys)
 {
     const __m256 nothing = _mm256_setzero_ps();
-    struct group_registers g = {nothing, nothing, nothing};
+    struct group_registers g = {{nothing, nothing}, {nothing, nothing}, {nothing, nothing}};
     for (size_t i = 0; i < PLUMB_QUICK_GROUP; i += 16) {
         const unsigned char *at = from + 4 * i;
         _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        look_at_eight(r, &g, wish, load_floats(PLUMB_F32, at), pivot);
+        look_at_eight(r, &g, 0, wish, load_floats(PLUMB_F32, at), pivot);
         if (wish.prints)
             *print = print_eight(*print, load_bits(at), keys + i);
-        look_at_eight(r, &g, wish, load_floats(PLUMB_F32, at + 32), pivot);
+        look_at_eight(r, &g, 1, wish, load_floats(PLUMB_F32, at + 32), pivot);
         if (wish.prints)
             *print = print_eight(*print, load_bits(at + 32), keys + i + 8);
     }
-    add_floats(&r->sum, g.sum);
-    add_floats(&r->square, g.square);
-    add_floats(&r->absolute, g.absolute);
+    add_lanes(&r->sum, g.sum);
+    add_lanes(&r->square, g.square);
+    add_lanes(&r->absolute, g.absolute);
 }
 
 PLUMB_AVX2_INLINE void look_at_block(struct quick_registers *r, struct quick_wish wish,
@@ -116,12 +116,10 @@ PLUMB_AVX2_INLINE float fold_max(__m256 x)
     return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
 }
 
-/* The bits of the smallest magnitude, as a float. */
 PLUMB_AVX2_INLINE float fold_least(__m256i least, bool zeros)
 {
     const __m256i codes = zeros ? _mm256_sub_epi32(least, minus_one()) : least;
-    const __m256 magnitudes = _mm256_castsi256_ps(_mm256_srli_epi32(codes, 1));
-    return -fold_max(_mm256_xor_ps(magnitudes, _mm256_set1_ps(-0.0F)));
+    return -fold_max(_mm256_xor_ps(_mm256_castsi256_ps(codes), _mm256_set1_ps(-0.0F)));
 }
 
 PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
@@ -131,7 +129,7 @@ PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
 {
     const struct double_registers nothing = {_mm256_setzero_pd(), _mm256_setzero_pd()};
     const __m256 top = _mm256_set1_ps((float)INFINITY);
-    const __m256i codes = _mm256_castps_si256(top), most = _mm256_add_epi32(codes, codes);
+    const __m256i most = _mm256_castps_si256(top);
     struct quick_registers r = {nothing,
                                 nothing,
                                 nothing,

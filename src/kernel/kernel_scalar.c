@@ -163,18 +163,19 @@ static void sums_printed(const void *x, size_t n, double pivot,
 /* What a group adds to the lanes. */
 static void add_group(const float *x, float pivot, struct plumb_sum_lanes *lanes)
 {
-    float sum[SUM_LANES] = {0}, square[SUM_LANES] = {0}, absolute[SUM_LANES] = {0};
+    enum { LANES = 2 * SUM_LANES };
+    float sum[LANES] = {0}, square[LANES] = {0}, absolute[LANES] = {0};
     for (size_t i = 0; i < PLUMB_QUICK_GROUP; i++) {
-        const size_t lane = i % SUM_LANES;
+        const size_t lane = i % LANES;
         const float d = x[i] - pivot;
         sum[lane] += d;
         square[lane] = fmaf(d, d, square[lane]);
         absolute[lane] += fabsf(x[i]);
     }
     for (size_t lane = 0; lane < SUM_LANES; lane++) {
-        lanes->sum[lane] += (double)sum[lane];
-        lanes->square[lane] += (double)square[lane];
-        lanes->absolute[lane] += (double)absolute[lane];
+        lanes->sum[lane] += (double)(sum[lane] + sum[lane + SUM_LANES]);
+        lanes->square[lane] += (double)(square[lane] + square[lane + SUM_LANES]);
+        lanes->absolute[lane] += (double)(absolute[lane] + absolute[lane + SUM_LANES]);
     }
 }
 
