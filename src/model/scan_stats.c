@@ -130,6 +130,7 @@ void plumb_stats_add(struct plumb_stats_state *state, enum plumb_dtype part, con
 
 void plumb_stats_merge(struct plumb_stats_state *state, struct plumb_stats_state *next)
 {
+    join_gathered(state);
     join_gathered(next);
     struct plumb_stats *counts = &state->counts;
     counts->count += next->counts.count;
@@ -147,8 +148,9 @@ void plumb_stats_merge(struct plumb_stats_state *state, struct plumb_stats_state
                   (struct moments){next->finite, next->mean, next->spread, next->exponent});
 }
 
-void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stats *stats)
+void plumb_stats_finish(struct plumb_stats_state *state, struct plumb_stats *stats)
 {
+    join_gathered(state);
     *stats = state->counts;
     if (state->finite == 0) {
         stats->min = stats->max = stats->mean = stats->std = (double)NAN;
@@ -158,7 +160,11 @@ void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stat
     const double count = (double)state->finite;
     stats->mean = plumb_total_mean(&state->sum, state->finite);
     stats->abs_mean = plumb_total_mean(&state->absolute, state->finite);
-    stats->std = ldexp(sqrt(state->spread / count), state->exponent);
     const double energy = state->spread + count * state->mean * state->mean;
-    stats->l2 = ldexp(sqrt(energy), state->exponent);
+    stats->std = sqrt(state->spread / count);
+    stats->l2 = sqrt(energy);
+    if (state->exponent) {
+        stats->std = ldexp(stats->std, state->exponent);
+        stats->l2 = ldexp(stats->l2, state->exponent);
+    }
 }

@@ -32,7 +32,6 @@ void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype p
 void plumb_stats_join(struct plumb_stats_state *state, const struct plumb_block_stats *block);
 /* `next` is done with then. */
 void plumb_stats_merge(struct plumb_stats_state *state, struct plumb_stats_state *next);
-/* Of a state that others were merged into. */
-void plumb_stats_finish(const struct plumb_stats_state *state, struct plumb_stats *stats);
+void plumb_stats_finish(struct plumb_stats_state *state, struct plumb_stats *stats);
 
 #endif

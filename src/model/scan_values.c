@@ -40,9 +40,9 @@ void plumb_values_summarize(enum plumb_dtype dtype, const void *values, size_t c
 {
     const size_t chunk = (size_t)plumb_scan_chunk((int64_t)count);
     struct plumb_stats_state total, part;
-    uint64_t fingerprint = 0;
-    plumb_stats_begin(&total);
-    for (size_t at = 0, n; at < count; at += n) {
+    size_t at = smaller(chunk, count);
+    uint64_t fingerprint = summarize_chunk(dtype, values, 0, at, parts, &total);
+    for (size_t n; at < count; at += n) {
         n = smaller(chunk, count - at);
         fingerprint += summarize_chunk(dtype, values, at, n, parts, &part);
         plumb_stats_merge(&total, &part);
