@@ -21,7 +21,7 @@ enum {
 
 /* An operator at a place in the model, looked up by three numbers instead of by text. */
 struct place {
-    const struct plumb_op *op;
+    _Atomic(const struct plumb_op *) op; /* set last; NULL: free */
     uint32_t module;
     unsigned kind;              /* phase, plus 4 if recomputed */
     struct plumb_place *handle; /* NULL: not to be recorded */
@@ -33,7 +33,7 @@ static struct {
     char *patterns; /* separated by commas; NULL: all is wanted */
     struct place places[PLACES];
     size_t place_count;
-    pthread_mutex_t lock; /* of the places */
+    pthread_mutex_t lock; /* of adding places */
 } records = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 static struct {
@@ -50,7 +50,8 @@ void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns
     records.save = save;
     free(records.patterns);
     records.patterns = patterns && *patterns ? strdup(patterns) : NULL;
-    memset(records.places, 0, sizeof records.places);
+    for (size_t i = 0; i < PLACES; i++)
+        atomic_store(&records.places[i].op, NULL);
     records.place_count = 0;
     for (int i = 0; i < SLOTS; i++) {
         (void)snprintf(slot_names[0][i], sizeof slot_names[0][i], "input%d", i);
@@ -130,16 +131,33 @@ static bool is_wanted(const char *path, const char *name)
 }
 
 /* With the lock held. */
-static void make_place(struct place *place)
+static void make_place(struct place *place, const struct plumb_op *op, uint32_t module,
+                       unsigned kind)
 {
     char name[LABEL];
-    (void)snprintf(name, sizeof name, "%s%s", place->op->label,
-                   place->kind & 4 ? ".recompute" : "");
-    if (is_wanted(plumb_module_path(place->module), name))
-        place->handle =
-            plumb_record_place(records.recorder, (enum plumb_phase)(place->kind & 3),
-                               plumb_module_path(place->module), name);
+    (void)snprintf(name, sizeof name, "%s%s", op->label, kind & 4 ? ".recompute" : "");
+    place->module = module;
+    place->kind = kind;
+    place->handle = NULL;
+    if (is_wanted(plumb_module_path(module), name))
+        place->handle = plumb_record_place(records.recorder, (enum plumb_phase)(kind & 3),
+                                           plumb_module_path(module), name);
     records.place_count++;
+    atomic_store_explicit(&place->op, op, memory_order_release);
+}
+
+/* The place, or the free one where it belongs. */
+static struct place *look_up(const struct plumb_op *op, uint32_t module, unsigned kind)
+{
+    const uint64_t hash =
+        ((uint64_t)(uintptr_t)op ^ ((uint64_t)module << 36) ^ ((uint64_t)kind << 57)) *
+        UINT64_C(0x9e3779b97f4a7c15);
+    for (size_t at = hash >> 50;; at = (at + 1) & (PLACES - 1)) {
+        struct place *place = &records.places[at];
+        const struct plumb_op *of = atomic_load_explicit(&place->op, memory_order_acquire);
+        if (!of || (of == op && place->module == module && place->kind == kind))
+            return place;
+    }
 }
 
 /* NULL: not to be recorded. */
@@ -147,23 +165,16 @@ static struct plumb_place *find_place(const struct plumb_op *op,
                                       struct plumb_op_context context)
 {
     const unsigned kind = (unsigned)context.phase | (context.recomputed ? 4 : 0);
-    uint64_t hash =
-        ((uint64_t)(uintptr_t)op ^ ((uint64_t)context.module << 36) ^ ((uint64_t)kind << 57)) *
-        UINT64_C(0x9e3779b97f4a7c15);
+    struct place *place = look_up(op, context.module, kind);
+    if (atomic_load_explicit(&place->op, memory_order_acquire))
+        return place->handle;
     struct plumb_place *handle = NULL;
     (void)pthread_mutex_lock(&records.lock);
-    for (size_t at = hash >> 50;; at = (at + 1) & (PLACES - 1)) {
-        struct place *place = &records.places[at];
-        if (!place->op && records.place_count < PLACES / 2) {
-            *place = (struct place){.op = op, .module = context.module, .kind = kind};
-            make_place(place);
-        }
-        if (!place->op ||
-            (place->op == op && place->module == context.module && place->kind == kind)) {
-            handle = place->handle;
-            break;
-        }
-    }
+    place = look_up(op, context.module, kind);
+    if (!atomic_load(&place->op) && records.place_count < PLACES / 2)
+        make_place(place, op, context.module, kind);
+    if (atomic_load(&place->op))
+        handle = place->handle;
     (void)pthread_mutex_unlock(&records.lock);
     return handle;
 }
@@ -181,6 +192,7 @@ void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
     call->recorder = records.recorder;
     call->recorded = call->delayed = false;
     call->inputs = call->outputs = 0;
+    call->tensors = call->referred = 0;
     count(&counted.operators, 1);
     atomic_fetch_add_explicit(&op->calls, 1, memory_order_relaxed);
     if (!plumb_op_is_recorded(op))
@@ -195,8 +207,11 @@ void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
 
 void plumb_op_leave(struct plumb_op_call *call)
 {
-    if (call->recorded)
-        plumb_record_leave(call->recorder);
+    if (!call->recorded)
+        return;
+    plumb_record_leave(call->recorder);
+    count(&counted.tensors, call->tensors);
+    count(&counted.referred, call->referred);
     call->recorded = false;
 }
 
@@ -212,7 +227,7 @@ static void record(struct plumb_op_call *call, bool output, int number,
         slot = slot_names[output][number];
     else
         (void)snprintf(text, sizeof text, output ? "output%d" : "input%d", number);
-    count(&counted.tensors, 1);
+    call->tensors++;
     plumb_record_known(call->recorder, slot, tensor->dtype, tensor->rank, tensor->shape, values,
                        known);
 }
@@ -295,7 +310,7 @@ void plumb_op_input(struct plumb_op_call *call, const struct plumb_op_tensor *te
         known.fingerprint = 0; /* of another order: not computed */
         known.element = -1;
     }
-    count(&counted.referred, 1);
+    call->referred++;
     record(call, false, number, tensor, NULL, &known);
 }
 
@@ -313,9 +328,10 @@ void plumb_op_output(struct plumb_op_call *call, const struct plumb_op_tensor *t
 {
     if (call->op->flags & PLUMB_OP_VIEW)
         return;
-    plumb_seen_forget(tensor);
     if (call->op->flags & PLUMB_OP_EMPTY)
-        plumb_seen_remember(tensor, NULL);
+        plumb_seen_replace(tensor, NULL);
+    else if (!call->recorded || (call->op->flags & PLUMB_OP_COLLECTIVE))
+        plumb_seen_forget(tensor);
     if (!call->recorded || (call->op->flags & PLUMB_OP_COLLECTIVE))
         return;
     struct plumb_known known = {.known = false};
@@ -324,9 +340,11 @@ void plumb_op_output(struct plumb_op_call *call, const struct plumb_op_tensor *t
     const int number = call->outputs++;
     if (known.known)
         record(call, true, number, tensor, tensor->data, &known);
-    else if (!examine(call, true, number, tensor, &known))
+    else if (!examine(call, true, number, tensor, &known)) {
+        plumb_seen_forget(tensor);
         return;
-    plumb_seen_remember(tensor, &known);
+    }
+    plumb_seen_replace(tensor, &known);
 }
 
 void plumb_op_skip(struct plumb_op_call *call, bool output, enum plumb_op_look look)

@@ -130,30 +130,51 @@ static int take_entry(void)
     return index;
 }
 
-void plumb_seen_remember(const struct plumb_op_tensor *tensor, const struct plumb_known *known)
+/* With the lock held. */
+static void keep(const struct plumb_op_tensor *tensor, uint64_t shape, uint64_t samples,
+                 const struct plumb_known *known)
+{
+    const int index = take_entry();
+    if (index < 0)
+        return;
+    int *head = &heads[head_of(tensor->storage)];
+    struct entry *entry = &entries[index];
+    entry->next = *head;
+    entry->storage = tensor->storage;
+    entry->begin = (uintptr_t)tensor->data;
+    entry->end = tensor->end;
+    entry->dtype = tensor->dtype;
+    entry->order = tensor->order;
+    entry->count = tensor->count;
+    entry->shape = shape;
+    entry->samples = samples;
+    entry->empty = !known;
+    if (known)
+        entry->known = *known;
+    *head = index + 1;
+}
+
+static void remember(const struct plumb_op_tensor *tensor, bool forgets,
+                     const struct plumb_known *known)
 {
     const uint64_t samples = hash_samples(tensor), shape = hash_shape(tensor);
     (void)pthread_mutex_lock(&lock);
     if (!started)
         forget_all();
-    const int index = take_entry();
-    if (index >= 0) {
-        int *head = &heads[head_of(tensor->storage)];
-        entries[index] = (struct entry){.next = *head,
-                                        .storage = tensor->storage,
-                                        .begin = (uintptr_t)tensor->data,
-                                        .end = tensor->end,
-                                        .dtype = tensor->dtype,
-                                        .order = tensor->order,
-                                        .count = tensor->count,
-                                        .shape = shape,
-                                        .samples = samples,
-                                        .empty = !known};
-        if (known)
-            entries[index].known = *known;
-        *head = index + 1;
-    }
+    if (forgets)
+        forget_range(tensor->storage, (uintptr_t)tensor->data, tensor->end);
+    keep(tensor, shape, samples, known);
     (void)pthread_mutex_unlock(&lock);
+}
+
+void plumb_seen_remember(const struct plumb_op_tensor *tensor, const struct plumb_known *known)
+{
+    remember(tensor, false, known);
+}
+
+void plumb_seen_replace(const struct plumb_op_tensor *tensor, const struct plumb_known *known)
+{
+    remember(tensor, true, known);
 }
 
 /* The same elements: equal bounds, and either the same strides or no holes on either side. */

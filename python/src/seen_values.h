@@ -16,6 +16,8 @@ void plumb_seen_forget_all(void);
 void plumb_seen_forget(const struct plumb_op_tensor *tensor);
 /* `known` NULL: its memory is new and nothing was written there yet. */
 void plumb_seen_remember(const struct plumb_op_tensor *tensor, const struct plumb_known *known);
+/* Both: what was there before is forgotten. */
+void plumb_seen_replace(const struct plumb_op_tensor *tensor, const struct plumb_known *known);
 
 enum plumb_seen_match {
     PLUMB_SEEN_NOT,

@@ -100,14 +100,15 @@ static int64_t node_number(void)
 
 static struct plumb_op_context find_context(const struct plumb_op *op)
 {
+    const struct plumb_module_state modules = plumb_module_current();
     struct plumb_op_context context = {
-        .module = plumb_module_current(),
+        .module = modules.now.module,
         .stack = plumb_torch_ops_in_optimizer() ? plumb_torch_ops_optimizer_stack()
-                                                : plumb_module_called_at(),
+                                                : modules.now.stack,
         .phase = plumb_torch_ops_in_optimizer() ? PLUMB_PHASE_OPTIMIZER : PLUMB_PHASE_FORWARD};
     if (ask(current_graph, -1) != -1) {
         context.phase = PLUMB_PHASE_BACKWARD;
-        context.recomputed = plumb_module_depth() > 0;
+        context.recomputed = modules.depth > 0;
         if (!context.recomputed) {
             const struct plumb_maker maker = plumb_module_that_made(node_number());
             context.module = maker.module;

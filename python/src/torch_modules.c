@@ -37,19 +37,12 @@ const char *plumb_module_path(uint32_t module)
     return module && module < atomic_load(&path_count) ? paths[module] : "";
 }
 
-uint32_t plumb_module_current(void)
+struct plumb_module_state plumb_module_current(void)
 {
-    return depth > 0 ? stack[(depth < DEEPEST ? depth : DEEPEST) - 1] : PLUMB_NO_MODULE;
-}
-
-uint32_t plumb_module_called_at(void)
-{
-    return depth > 0 ? called[(depth < DEEPEST ? depth : DEEPEST) - 1] : 0;
-}
-
-int plumb_module_depth(void)
-{
-    return depth;
+    if (depth <= 0)
+        return (struct plumb_module_state){.depth = depth};
+    const int last = (depth < DEEPEST ? depth : DEEPEST) - 1;
+    return (struct plumb_module_state){{stack[last], called[last]}, depth};
 }
 
 void plumb_module_made(int64_t sequence, struct plumb_maker maker)
@@ -159,7 +152,7 @@ PyObject *plumb_module_enter(PyObject *self, PyObject *const *arguments, Py_ssiz
     (void)self;
     if (count > 0 && depth < DEEPEST) {
         stack[depth] = number_of(arguments[0]);
-        called[depth] = plumb_call_stack_of_module(plumb_module_called_at());
+        called[depth] = plumb_call_stack_of_module(plumb_module_current().now.stack);
     }
     depth++;
     Py_RETURN_NONE;

@@ -17,16 +17,18 @@ enum { PLUMB_NO_MODULE = 0 }; /* the path "" */
 
 /* The path of a module's number; never NULL. */
 const char *plumb_module_path(uint32_t module);
-/* Of the calling thread: the module whose forward runs, and how many are nested. */
-uint32_t plumb_module_current(void);
-int plumb_module_depth(void);
-/* Where the program called that module; see call_stacks.h. */
-uint32_t plumb_module_called_at(void);
-
 /* What made a node of the backward pass: the module, and where the program called the operator. */
 struct plumb_maker {
     uint32_t module, stack;
 };
+/* Of the calling thread: the module whose forward runs, where the program called it (see call_stacks.h), and how
+ * many are nested. */
+struct plumb_module_state {
+    struct plumb_maker now;
+    int depth;
+};
+struct plumb_module_state plumb_module_current(void);
+
 void plumb_module_made(int64_t sequence, struct plumb_maker maker);
 struct plumb_maker plumb_module_that_made(int64_t sequence);
 bool plumb_module_is_known(int64_t sequence);

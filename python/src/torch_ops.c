@@ -129,16 +129,17 @@ static bool is_tracing(void)
 static struct plumb_op_context find_context(const struct thread *thread,
                                             const struct plumb_op *op, int64_t sequence)
 {
+    const struct plumb_module_state modules = plumb_module_current();
     struct plumb_op_context context = {
-        .module = plumb_module_current(),
-        .stack = in_optimizer ? optimizer_stack : plumb_module_called_at(),
+        .module = modules.now.module,
+        .stack = in_optimizer ? optimizer_stack : modules.now.stack,
         .phase = in_optimizer ? PLUMB_PHASE_OPTIMIZER : PLUMB_PHASE_FORWARD};
     if (thread->engines || thread->nodes) {
         const int last = thread->nodes < DEEPEST ? thread->nodes : DEEPEST;
         const struct node *node = last ? &thread->node[last - 1] : NULL;
         context.phase = PLUMB_PHASE_BACKWARD;
         /* Modules that are entered while a node runs repeat their forward pass. */
-        context.recomputed = node && sequence >= 0 && plumb_module_depth() > node->modules;
+        context.recomputed = node && sequence >= 0 && modules.depth > node->modules;
         const struct plumb_maker maker = node ? node->maker : thread->left;
         if (!context.recomputed) {
             context.module = maker.module;
@@ -267,10 +268,10 @@ static const struct plumb_torch_callback operators = {
 static enum frame frame_of(const struct plumb_torch_record *record, struct plumb_op **op)
 {
     const char *name = torch.name(record);
+    if (strncmp(name, "autograd::engine", 16) == 0)
+        return FRAME_ENGINE;
     *op = plumb_op_find(name, torch.overload(record));
-    if (*op)
-        return (*op)->flags & PLUMB_OP_COMPOSITE ? FRAME_OTHER : FRAME_OPERATOR;
-    return strncmp(name, "autograd::engine", 16) == 0 ? FRAME_ENGINE : FRAME_OTHER;
+    return *op && !((*op)->flags & PLUMB_OP_COMPOSITE) ? FRAME_OPERATOR : FRAME_OTHER;
 }
 
 static void start_function(struct thread *thread, const struct plumb_torch_record *record)
@@ -348,7 +349,7 @@ static void *on_node_start(void *result, const struct plumb_torch_record *record
     if (thread && thread->nodes++ < DEEPEST)
         thread->node[thread->nodes - 1] =
             (struct node){plumb_module_that_made(plumb_torch_sequence(&layout, record)),
-                          plumb_module_depth()};
+                          plumb_module_current().depth};
     return result;
 }
 

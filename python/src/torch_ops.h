@@ -28,6 +28,7 @@ struct plumb_op_call {
     struct plumb_recorder *recorder;
     bool recorded; /* its place was entered */
     int inputs, outputs;
+    unsigned tensors, referred; /* recorded; of these, with numbers that were known */
     /* An input whose values will be known from the output: a copy that makes order. */
     bool delayed;
     struct plumb_op_tensor late;

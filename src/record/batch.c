@@ -21,6 +21,7 @@ struct plumb_batch *plumb_batch_new(unsigned kind)
         return NULL;
     }
     batch->kind = kind;
+    batch->has_steps = plumb_block_layout(kind)->has_steps;
     batch->row_size = row_size;
     batch->memory = memory;
     plumb_buffer_init(&batch->text, PLUMB_BLOCK_LARGEST / 2);
@@ -93,7 +94,7 @@ bool plumb_batch_name(struct plumb_batch *batch, const char *text, uint32_t *off
 void plumb_batch_add(struct plumb_batch *batch, const void *row)
 {
     memcpy(batch->memory + batch->rows * batch->row_size, row, batch->row_size);
-    if (plumb_block_layout(batch->kind)->has_steps) {
+    if (batch->has_steps) {
         int64_t step;
         memcpy(&step, row, sizeof step);
         if (batch->rows == 0 || step < batch->first_step)

@@ -22,6 +22,7 @@ enum {
 struct plumb_batch {
     struct plumb_batch *next; /* in the recorder's queue */
     unsigned kind;
+    bool has_steps;  /* rows begin with their step */
     uint64_t serial; /* another one each time it is begun: names the ids given out since */
     uint32_t rows;
     int64_t first_step, last_step;

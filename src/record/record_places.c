@@ -120,8 +120,11 @@ static void enter(struct plumb_recorder *recorder, struct plumb_place *place, in
     if (place)
         plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_ENTER, recorder->step, now,
                           place->phase, number, place->label.text);
-    visits[depth++] = (struct plumb_visit){
-        .serial = recorder->serial, .place = place, .call = number, .begin_ns = now};
+    visits[depth++] = (struct plumb_visit){.serial = recorder->serial,
+                                           .place = place,
+                                           .call = number,
+                                           .begin_ns = now,
+                                           .now_ns = now};
 }
 
 /* True if there is no room; the leave that belongs to it leaves nothing else. */

@@ -61,36 +61,41 @@ static bool keep_texts(struct plumb_recorder *recorder, struct plumb_tensor_kind
 
 /* ---- kinds of tensors ----------------------------------------------------------------------- */
 
-/* False: too long a slot or too many dimensions for a kind. */
-static bool describe_kind(const struct plumb_value *value, struct plumb_tensor_kind *kind)
+static uint64_t hash_kind(const struct plumb_value *value)
 {
-    const size_t length = strlen(value->name);
-    if (length >= PLUMB_KIND_SLOT || value->rank > PLUMB_KIND_RANK)
-        return false;
-    *kind = (struct plumb_tensor_kind){.dtype = value->dtype, .rank = value->rank};
-    memcpy(kind->slot, value->name, length);
+    const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15);
+    uint64_t hash = (uint64_t)value->dtype << 8 | (uint64_t)value->rank;
     for (int i = 0; i < value->rank; i++)
-        kind->shape[i] = value->shape[i];
-    return true;
-}
-
-static uint64_t hash_kind(const struct plumb_tensor_kind *kind)
-{
-    uint64_t hash = (uint64_t)kind->dtype << 8 | (uint64_t)kind->rank, word;
-    for (int i = 0; i < kind->rank; i++)
-        hash = (hash ^ (uint64_t)kind->shape[i]) * UINT64_C(0x9e3779b97f4a7c15);
-    for (size_t i = 0; i < PLUMB_KIND_SLOT && kind->slot[i]; i += sizeof word) {
-        memcpy(&word, kind->slot + i, sizeof word);
-        hash = ((hash >> 29) ^ hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-    }
+        hash = (hash ^ (uint64_t)value->shape[i]) * odd;
+    hash ^= hash >> 32;
+    for (const char *at = value->name; *at; at++)
+        hash = (hash ^ (unsigned char)*at) * odd;
     return hash;
 }
 
-static bool is_same(const struct plumb_tensor_kind *a, const struct plumb_tensor_kind *b)
+static bool is_same(const struct plumb_tensor_kind *kind, uint64_t hash,
+                    const struct plumb_value *value)
 {
-    return a->dtype == b->dtype && a->rank == b->rank &&
-           memcmp(a->shape, b->shape, sizeof a->shape) == 0 &&
-           memcmp(a->slot, b->slot, sizeof a->slot) == 0;
+    if (kind->hash != hash || kind->dtype != value->dtype || kind->rank != value->rank)
+        return false;
+    for (int i = 0; i < value->rank; i++)
+        if (kind->shape[i] != value->shape[i])
+            return false;
+    return strcmp(kind->slot, value->name) == 0;
+}
+
+static bool set_kind(struct plumb_recorder *recorder, struct plumb_tensor_kind *kind,
+                     uint64_t hash, const struct plumb_value *value)
+{
+    *kind =
+        (struct plumb_tensor_kind){.hash = hash, .dtype = value->dtype, .rank = value->rank};
+    memcpy(kind->slot, value->name, strlen(value->name) + 1);
+    for (int i = 0; i < value->rank; i++)
+        kind->shape[i] = value->shape[i];
+    if (keep_texts(recorder, kind, value))
+        return true;
+    kind->rank = -1; /* like no other */
+    return false;
 }
 
 /* NULL: it cannot be kept. A program whose shapes always change has more than there is room for:
@@ -98,25 +103,22 @@ static bool is_same(const struct plumb_tensor_kind *a, const struct plumb_tensor
 static struct plumb_tensor_kind *find_kind(struct plumb_recorder *recorder,
                                            const struct plumb_value *value)
 {
-    struct plumb_tensor_kind wanted;
-    if (!describe_kind(value, &wanted))
+    enum { MASK = (1 << PLUMB_KINDS_BITS) - 1 };
+    if (value->rank > PLUMB_KIND_RANK)
         return NULL;
-    const size_t at = hash_kind(&wanted) >> 40 & (PLUMB_KINDS - 1);
+    const uint64_t hash = hash_kind(value);
+    const size_t at = hash >> (64 - PLUMB_KINDS_BITS);
     struct plumb_tensor_kind **slot = &recorder->kinds[at];
     for (size_t i = 0; i < NEAR && *slot; i++) {
-        if (is_same(*slot, &wanted))
+        if (is_same(*slot, hash, value))
             return *slot;
-        slot = &recorder->kinds[(at + i + 1) & (PLUMB_KINDS - 1)];
+        slot = &recorder->kinds[(at + i + 1) & MASK];
     }
+    if (strlen(value->name) >= PLUMB_KIND_SLOT)
+        return NULL;
     if (!*slot)
         *slot = plumb_recorder_keep(recorder, sizeof **slot);
-    if (!*slot)
-        return NULL;
-    **slot = wanted;
-    if (keep_texts(recorder, *slot, value))
-        return *slot;
-    (*slot)->rank = -1; /* like no other */
-    return NULL;
+    return *slot && set_kind(recorder, *slot, hash, value) ? *slot : NULL;
 }
 
 static bool name_kind(struct plumb_recorder *recorder, struct plumb_batch *batch,

@@ -210,6 +210,17 @@ static void show(const struct plumb_record_observer *observer, const struct plum
     observer->see(observer->context, &record, seen->value.data);
 }
 
+/* Values that were recorded before are recorded again in no time: the clock is looked at for others. */
+static int64_t time_of(struct plumb_visit *visit, const struct plumb_value *value)
+{
+    if (visit && !value->data)
+        return visit->now_ns;
+    const int64_t now = plumb_record_now();
+    if (visit)
+        visit->now_ns = now;
+    return now;
+}
+
 static void record(struct plumb_recorder *recorder, const struct plumb_value *value, bool once,
                    struct plumb_known *known)
 {
@@ -219,7 +230,7 @@ static void record(struct plumb_recorder *recorder, const struct plumb_value *va
     const bool sound = (!visit || visit->place) && is_sound(&seen, is_new);
     if (sound && is_new)
         examine(recorder, &seen, once, known);
-    const int64_t now = plumb_record_now();
+    const int64_t now = time_of(visit, value);
     (void)pthread_mutex_lock(&recorder->lock);
     const int64_t step = recorder->step;
     if (sound && is_new && !once)

@@ -22,11 +22,7 @@ enum {
     WANTS_TENSORS = 4 /* and the level says so */
 };
 
-enum {
-    PLUMB_KIND_SLOT = 40, /* a multiple of 8 */
-    PLUMB_KIND_RANK = 6,
-    PLUMB_KINDS = 1 << 12, /* a power of two */
-};
+enum { PLUMB_KIND_SLOT = 40, PLUMB_KIND_RANK = 6, PLUMB_KINDS_BITS = 12 };
 
 /* A text that rows of tensors refer to, kept for good, and where it is in a batch. */
 struct plumb_text {
@@ -38,12 +34,13 @@ struct plumb_text {
 
 /* What a row says of a tensor in words: few differ. What is looked at for every row comes first. */
 struct plumb_tensor_kind {
+    uint64_t hash;
     uint64_t serial; /* of the batch that the ids of its texts belong to; 0: none */
     uint32_t slot_id, dtype_id, shape_id;
     enum plumb_dtype dtype;
     int rank;
-    int64_t shape[PLUMB_KIND_RANK]; /* 0 from its rank on */
-    char slot[PLUMB_KIND_SLOT];     /* 0 from its end on */
+    char slot[PLUMB_KIND_SLOT];
+    int64_t shape[PLUMB_KIND_RANK];
     struct plumb_text *slot_text, *dtype_text, *shape_text;
 };
 
@@ -62,8 +59,8 @@ struct plumb_visit {
     uint64_t serial;           /* of the recorder */
     struct plumb_place *place; /* NULL: one that could not be kept */
     int call;
-    uint32_t stack; /* where it was called; 0: not known */
-    int64_t begin_ns;
+    uint32_t stack;           /* where it was called; 0: not known */
+    int64_t begin_ns, now_ns; /* when it was entered; when the clock was looked at last */
 };
 
 /* Something for the writer: a batch, the values of a tensor, or the end of a step. */
@@ -123,8 +120,8 @@ struct plumb_recorder {
     struct plumb_error failure;
     struct plumb_flight flight;
     struct plumb_table place_names, texts;
-    struct plumb_text track;                      /* of the spans of places */
-    struct plumb_tensor_kind *kinds[PLUMB_KINDS]; /* by their hash */
+    struct plumb_text track;                                /* of the spans of places */
+    struct plumb_tensor_kind *kinds[1 << PLUMB_KINDS_BITS]; /* by their hash */
     struct plumb_place **places;
     size_t place_count, place_capacity;
     struct plumb_arena place_arena;
