@@ -5,7 +5,6 @@ This file only chooses the route, hands over the table of operators and names mo
 does not succeed a dispatch mode does the same more slowly. The run's configuration says which it was.
 """
 import os
-import weakref
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -134,41 +133,20 @@ def prepare_modes():
 
 
 class Places:
-    """Where the parameters of one optimizer, their gradients and what it keeps of them are shown. Looked up
-    once: an update shows hundreds of them."""
+    """Where the parameters of one optimizer, their gradients and what it keeps of them are shown."""
 
     def __init__(self, optimizer, names, wants):
-        self.optimizer = weakref.ref(optimizer)
-        self.rows = []  # (parameter, place and slot of its gradient, place of its update); None: not wanted
+        rows = []
         for number, group in enumerate(optimizer.param_groups):
             for index, parameter in enumerate(group["params"]):
                 name = names.of_parameter(parameter, number, index)
-                path, kind, own = names.owners[id(parameter)]
-                update = _plumb.ops_place(_plumb.OPTIMIZER, name, "update") if wants(f"{name}.update") else None
-                self.rows.append((parameter, _plumb.ops_place(_plumb.BACKWARD, path, kind), "grad:" + own, update))
+                rows.append((parameter, *names.owners[id(parameter)], name if wants(f"{name}.update") else None))
+        self.count = len(rows)
+        self.shown = _plumb.Parameters(rows, torch.Tensor, STATE_SLOTS)
 
     def are_of(self, optimizer):
         """Groups may be added while training."""
-        return sum(len(group["params"]) for group in optimizer.param_groups) == len(self.rows)
-
-    def gradients(self):
-        return [(place, slot, parameter.grad) for parameter, place, slot, _ in self.rows
-                if place is not None and parameter.grad is not None]
-
-    def given(self):
-        return [(update, "grad", parameter.grad) for parameter, _, _, update in self.rows
-                if update is not None and parameter.grad is not None]
-
-    def updated(self):
-        shown, states = [], self.optimizer().state
-        for parameter, _, _, update in self.rows:
-            if update is None or parameter.grad is None:
-                continue
-            shown.append((update, "param", parameter))
-            for key, value in states.get(parameter, {}).items():
-                if isinstance(value, torch.Tensor) and value.ndim:
-                    shown.append((update, STATE_SLOTS.get(key) or f"state:{key}", value))
-        return shown
+        return sum(len(group["params"]) for group in optimizer.param_groups) == self.count
 
 
 class Operators:
@@ -280,6 +258,7 @@ class Operators:
                 self.mode.__exit__(None, None, None)
             else:
                 _plumb.ops_stop()
+            _plumb.ops_next_step()  # what was seen is not believed when nobody watches who writes
             for hook in self.hooks:
                 hook.remove()
 
@@ -304,9 +283,9 @@ class Operators:
             return
         _plumb.ops_optimizer(True)
         places = self.places_of(optimizer)
-        _plumb.ops_show(places.gradients(), 0)
+        places.shown.gradients()
         if not self.is_far():
-            _plumb.ops_show(places.given(), _plumb.stack_now())
+            places.shown.given(_plumb.stack_now())
 
     @guarded
     def after_update(self, optimizer, arguments, keywords):
@@ -314,7 +293,8 @@ class Operators:
             return
         _plumb.ops_optimizer(False)
         if not self.is_far():
-            _plumb.ops_show(self.places_of(optimizer).updated(), _plumb.stack_now())
+            states = optimizer.state if isinstance(optimizer.state, dict) else dict(optimizer.state)
+            self.places_of(optimizer).shown.updated(states, _plumb.stack_now())
 
     def places_of(self, optimizer):
         places = self.places.get(id(optimizer))

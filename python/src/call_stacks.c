@@ -4,6 +4,7 @@
 #include "parts.h"
 #include "recorder_type.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,15 +41,43 @@ static void forget_all(void)
 
 /* ---- frames --------------------------------------------------------------------------------- */
 
+/* Not in the limited interface; where they are missing the attributes are asked for, which takes longer. */
+static PyObject *(*frame_back)(PyObject *frame);
+static int (*frame_lasti)(PyObject *frame);
+
+static void find_functions(void)
+{
+    void *back = dlsym(RTLD_DEFAULT, "PyFrame_GetBack");
+    void *lasti = dlsym(RTLD_DEFAULT, "PyFrame_GetLasti");
+    memcpy(&frame_back, &back, sizeof back);
+    memcpy(&frame_lasti, &lasti, sizeof lasti);
+}
+
 /* Takes the reference to `frame` and returns a new one to its caller; NULL: there is none. */
 static PyObject *caller_of(PyObject *frame)
 {
+    if (frame_back) {
+        PyObject *caller = frame_back(frame);
+        Py_DECREF(frame);
+        return caller;
+    }
     PyObject *back = PyObject_GetAttr(frame, back_name);
     Py_DECREF(frame);
     if (back != Py_None)
         return back;
     Py_DECREF(back);
     return NULL;
+}
+
+/* The instruction that runs. */
+static uint64_t position_in(PyObject *frame)
+{
+    if (frame_lasti)
+        return (uint64_t)frame_lasti(frame);
+    PyObject *lasti = PyObject_GetAttr(frame, lasti_name);
+    const uint64_t position = (uint64_t)PyLong_AsLong(lasti);
+    Py_XDECREF(lasti);
+    return position;
 }
 
 /* Borrowed: the frame has it. */
@@ -96,9 +125,7 @@ static uint64_t key_of(PyObject *frame, uint32_t *below)
             Py_DECREF(frame);
             return mix(key, *below);
         }
-        PyObject *lasti = PyObject_GetAttr(frame, lasti_name);
-        key = mix(mix(key, (uint64_t)(uintptr_t)code), (uint64_t)PyLong_AsLong(lasti));
-        Py_XDECREF(lasti);
+        key = mix(mix(key, (uint64_t)(uintptr_t)code), position_in(frame));
         frame = caller_of(frame);
     }
     Py_XDECREF(frame);
@@ -244,6 +271,7 @@ static PyMethodDef functions[] = {
 
 bool plumb_call_stacks_add(PyObject *module)
 {
+    find_functions();
     lasti_name = PyUnicode_InternFromString("f_lasti");
     back_name = PyUnicode_InternFromString("f_back");
     return lasti_name && back_name && PyModule_AddFunctions(module, functions) == 0;

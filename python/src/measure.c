@@ -1,10 +1,11 @@
 /*
  * measure.c - numbers about tensors for the always-on level: the norm of all gradients, whether all
  * of it is finite, fingerprints. One call for a list, because a call a tensor from Python
- * would cost more than the numbers.
+ * would cost more than the numbers. What operators have recorded in this step is not looked at again.
  */
 #include "parts.h"
 #include "tensor_view.h"
+#include "torch_ops.h"
 
 #include <math.h>
 
@@ -28,7 +29,9 @@ static void add_view(const struct plumb_view *view, struct total *total)
 {
     struct plumb_summary summary = {.fingerprint = 0};
     bool seen;
-    if (plumb_view_bytes(view) < RELEASE_LOCK_FROM) {
+    if (plumb_op_recall(view, &summary.stats)) {
+        seen = true;
+    } else if (plumb_view_bytes(view) < RELEASE_LOCK_FROM) {
         seen = measure_view(view, &summary);
     } else {
         Py_BEGIN_ALLOW_THREADS

@@ -393,6 +393,17 @@ void plumb_op_show(const char *slot, const struct plumb_op_tensor *tensor)
     count(&counted.tensors, 1);
 }
 
+bool plumb_op_recall(const struct plumb_view *view, struct plumb_stats *stats)
+{
+    struct plumb_op_tensor tensor;
+    struct plumb_known known;
+    if (!plumb_op_is_open() || !plumb_op_tensor_from_view(view, &tensor) ||
+        plumb_seen_find(&tensor, &known) < PLUMB_SEEN_STATS || !known.has_stats)
+        return false;
+    *stats = known.stats;
+    return true;
+}
+
 void plumb_op_record_known(enum plumb_phase phase, const char *module, const char *op, int call,
                            const char *slot, enum plumb_dtype dtype, int rank,
                            const int64_t *shape, struct plumb_known *known)

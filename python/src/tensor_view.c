@@ -89,7 +89,11 @@ enum plumb_view_state plumb_view_at(struct plumb_view *view, enum plumb_dtype dt
 {
     if (rank < 0 || rank > PLUMB_MAX_RANK)
         return PLUMB_VIEW_UNREADABLE;
-    *view = (struct plumb_view){.dtype = dtype, .rank = rank, .data = data, .in_order = true};
+    view->dtype = dtype;
+    view->rank = rank;
+    view->data = data;
+    view->in_order = true;
+    view->keeping = NULL;
     int64_t next = 1;
     for (int i = rank - 1; i >= 0; i--) {
         if (shape[i] < 0 || __builtin_mul_overflow(next, shape[i] ? shape[i] : 1, &next))
@@ -343,7 +347,9 @@ static PyObject *local_part(PyObject *object)
 
 enum plumb_view_state plumb_view_of(PyObject *object, struct plumb_view *view)
 {
-    *view = (struct plumb_view){0};
+    view->rank = 0; /* not all of it: it is a kilobyte */
+    view->count = 0;
+    view->keeping = NULL;
     if (object == Py_None)
         return PLUMB_VIEW_UNREADABLE;
     enum plumb_view_state state = read_once(object, view);

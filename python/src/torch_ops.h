@@ -57,6 +57,8 @@ struct plumb_place *plumb_op_place(enum plumb_phase phase, const char *module, c
 void plumb_op_visit(struct plumb_place *place, uint32_t stack);
 void plumb_op_show(const char *slot, const struct plumb_op_tensor *tensor);
 void plumb_op_end_visit(void);
+/* What is known of values that this step has recorded; false: nothing. */
+bool plumb_op_recall(const struct plumb_view *view, struct plumb_stats *stats);
 
 /* A tensor whose numbers were computed on its device. */
 void plumb_op_record_known(enum plumb_phase phase, const char *module, const char *op, int call,

@@ -107,72 +107,6 @@ static PyObject *optimizer_runs(PyObject *self, PyObject *flag)
     Py_RETURN_NONE;
 }
 
-static const char place_name[] = "plumb.place";
-
-/* None: not to be recorded. */
-static PyObject *place(PyObject *self, PyObject *arguments)
-{
-    int phase = 0;
-    const char *module = NULL, *op = NULL;
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "iss", &phase, &module, &op))
-        return NULL;
-    if (phase < 0 || phase >= PLUMB_PHASE_COUNT) {
-        PyErr_SetString(PyExc_ValueError, "no such phase");
-        return NULL;
-    }
-    struct plumb_place *found = plumb_op_place((enum plumb_phase)phase, module, op);
-    if (found)
-        return PyCapsule_New(found, place_name, NULL);
-    Py_RETURN_NONE;
-}
-
-static void show_tensor(const char *slot, PyObject *object)
-{
-    struct plumb_view view;
-    struct plumb_op_tensor tensor;
-    if (plumb_view_of(object, &view) == PLUMB_VIEW_READY &&
-        plumb_op_tensor_from_view(&view, &tensor))
-        plumb_op_show(slot, &tensor);
-    plumb_view_release(&view);
-}
-
-/* (place, slot, tensor): one that does not make sense is passed over. */
-static void show_row(PyObject *row, struct plumb_place **visited, uint32_t stack)
-{
-    PyObject *capsule = NULL, *object = NULL;
-    const char *slot = NULL;
-    struct plumb_place *found = NULL;
-    if (PyArg_ParseTuple(row, "OsO", &capsule, &slot, &object))
-        found = PyCapsule_GetPointer(capsule, place_name);
-    PyErr_Clear();
-    if (!found)
-        return;
-    if (found != *visited) {
-        if (*visited)
-            plumb_op_end_visit();
-        plumb_op_visit(found, stack);
-        *visited = found;
-    }
-    show_tensor(slot, object);
-}
-
-static PyObject *show(PyObject *self, PyObject *arguments)
-{
-    PyObject *list = NULL;
-    unsigned int stack = 0;
-    (void)self;
-    if (!PyArg_ParseTuple(arguments, "O!I", &PyList_Type, &list, &stack))
-        return NULL;
-    struct plumb_place *visited = NULL;
-    const Py_ssize_t count = plumb_op_is_open() ? PyList_Size(list) : 0;
-    for (Py_ssize_t i = 0; i < count; i++)
-        show_row(PyList_GetItem(list, i), &visited, stack);
-    if (visited)
-        plumb_op_end_visit();
-    Py_RETURN_NONE;
-}
-
 /* (phase, module, op, call, slot, dtype, shape, fingerprint, twelve statistics): computed elsewhere. */
 static PyObject *known_elsewhere(PyObject *self, PyObject *arguments)
 {
@@ -258,8 +192,6 @@ static PyMethodDef functions[] = {
     {"ops_stop", stop, METH_NOARGS, "Ends that"},
     {"ops_next_step", next_step, METH_NOARGS, "What was seen in the last step is forgotten"},
     {"ops_optimizer", optimizer_runs, METH_O, "Whether the optimizer's step runs"},
-    {"ops_place", place, METH_VARARGS, "Phase, module, op: where tensors can be shown"},
-    {"ops_show", show, METH_VARARGS, "Records [(place, slot, tensor)] and where it was called"},
     {"ops_known", known_elsewhere, METH_VARARGS, "Records a tensor whose numbers are known"},
     {"ops_counts", counts, METH_NOARGS, "What was recorded since the beginning"},
     {"ops_seen", seen, METH_NOARGS, "Operators that were seen since the last call"},
