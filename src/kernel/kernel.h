@@ -94,6 +94,11 @@ struct plumb_kernel {
     void (*quick_sums)(const void *x, size_t n, float pivot,
                        const struct plumb_print_keys *keys, struct plumb_block_sums *sums,
                        uint64_t *prints, uint64_t *zero);
+    /* The same of what is finite: other elements leave their lane as it is, and are counted. */
+    void (*quick_finite_sums)(const void *x, size_t n, float pivot,
+                              const struct plumb_print_keys *keys,
+                              struct plumb_block_sums *sums, uint64_t *prints,
+                              struct plumb_block_special *special);
     /* Sums of what is finite: other elements leave their lane as it is, and are counted. Not
      * for f64. */
     void (*finite_sums)(enum plumb_dtype direct, const void *x, size_t n, double pivot,

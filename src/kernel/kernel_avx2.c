@@ -190,6 +190,7 @@ static const struct plumb_kernel avx2_kernel = {
     .add_sums = plumb_avx2_add_sums,
     .sums_printed = plumb_avx2_sums_printed,
     .quick_sums = plumb_avx2_quick_sums,
+    .quick_finite_sums = plumb_avx2_quick_finite_sums,
     .finite_sums = plumb_avx2_finite_sums,
     .counts = counts,
     .pair = plumb_avx2_pair,

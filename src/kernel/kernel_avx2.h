@@ -121,6 +121,10 @@ void plumb_avx2_sums_printed(const void *x, size_t n, double pivot,
 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
                            const struct plumb_print_keys *keys, struct plumb_block_sums *sums,
                            uint64_t *prints, uint64_t *zero);
+void plumb_avx2_quick_finite_sums(const void *x, size_t n, float pivot,
+                                  const struct plumb_print_keys *keys,
+                                  struct plumb_block_sums *sums, uint64_t *prints,
+                                  struct plumb_block_special *special);
 void plumb_avx2_finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                             struct plumb_block_sums *sums, struct plumb_block_special *special);
 void plumb_avx2_pair(enum plumb_dtype direct, const void *a, const void *b, size_t n,

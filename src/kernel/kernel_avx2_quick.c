@@ -23,12 +23,13 @@ struct double_registers {
 struct quick_registers {
     struct double_registers sum, square, absolute;
     __m256 min, max;
-    __m256i least, zeros; /* eight counts */
+    __m256i least;
+    __m256i zeros, nan, pos_inf, neg_inf; /* eight counts each */
 };
 
 /* What the loop is built for; constants wherever it is used. */
 struct quick_wish {
-    bool prints, pivots, zeros;
+    bool prints, pivots, zeros, gaps;
 };
 
 /* Added to the bits of a magnitude, it makes a zero the largest of all: where zeros are counted, they are
@@ -38,17 +39,43 @@ PLUMB_AVX2_INLINE __m256i minus_one(void)
     return _mm256_set1_epi32(-1);
 }
 
+PLUMB_AVX2_INLINE __m256i count_floats(__m256i counts, __m256 held)
+{
+    return _mm256_sub_epi32(counts, _mm256_castps_si256(held));
+}
+
+/* Where elements are not finite: their size and distance become 0, which leaves sums as they are. */
+PLUMB_AVX2_INLINE __m256 take_gaps_out(struct quick_registers *r, __m256 v, __m256 *d,
+                                       __m256 *size)
+{
+    const __m256 top = _mm256_set1_ps((float)INFINITY), sign = _mm256_set1_ps(-0.0F);
+    const __m256 kept = _mm256_cmp_ps(*size, top, _CMP_LT_OQ);
+    r->nan = count_floats(r->nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    r->pos_inf = count_floats(r->pos_inf, _mm256_cmp_ps(v, top, _CMP_EQ_OQ));
+    r->neg_inf =
+        count_floats(r->neg_inf, _mm256_cmp_ps(v, _mm256_or_ps(top, sign), _CMP_EQ_OQ));
+    *d = _mm256_and_ps(*d, kept);
+    *size = _mm256_and_ps(*size, kept);
+    return kept;
+}
+
 PLUMB_AVX2_INLINE void look_at_eight(struct quick_registers *r, struct group_registers *g,
                                      int half, struct quick_wish wish, __m256 v, __m256 pivot)
 {
-    const __m256 d = wish.pivots ? _mm256_sub_ps(v, pivot) : v;
-    const __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v);
+    __m256 d = wish.pivots ? _mm256_sub_ps(v, pivot) : v;
+    __m256 size = _mm256_andnot_ps(_mm256_set1_ps(-0.0F), v);
     __m256i code = _mm256_castps_si256(size);
+    if (wish.gaps) { /* they are larger than every smallest magnitude as they are */
+        const __m256 kept = take_gaps_out(r, v, &d, &size);
+        r->min = _mm256_blendv_ps(r->min, _mm256_min_ps(v, r->min), kept);
+        r->max = _mm256_blendv_ps(r->max, _mm256_max_ps(v, r->max), kept);
+    } else {
+        r->min = _mm256_min_ps(v, r->min);
+        r->max = _mm256_max_ps(v, r->max);
+    }
     g->sum[half] = _mm256_add_ps(g->sum[half], d);
     g->square[half] = _mm256_fmadd_ps(d, d, g->square[half]);
     g->absolute[half] = _mm256_add_ps(g->absolute[half], size);
-    r->min = _mm256_min_ps(v, r->min);
-    r->max = _mm256_max_ps(v, r->max);
     if (wish.zeros) {
         code = _mm256_add_epi32(code, minus_one());
         r->zeros = _mm256_sub_epi32(r->zeros, _mm256_cmpeq_epi32(code, minus_one()));
@@ -122,24 +149,45 @@ PLUMB_AVX2_INLINE float fold_least(__m256i least, bool zeros)
     return -fold_max(_mm256_xor_ps(_mm256_castsi256_ps(codes), _mm256_set1_ps(-0.0F)));
 }
 
+PLUMB_AVX2_INLINE struct quick_registers clear_block(bool zeros)
+{
+    const struct double_registers nothing = {_mm256_setzero_pd(), _mm256_setzero_pd()};
+    const __m256 top = _mm256_set1_ps((float)INFINITY);
+    const __m256i most = _mm256_castps_si256(top), none = _mm256_setzero_si256();
+    return (struct quick_registers){.sum = nothing,
+                                    .square = nothing,
+                                    .absolute = nothing,
+                                    .min = top,
+                                    .max = _mm256_xor_ps(top, _mm256_set1_ps(-0.0F)),
+                                    .least = zeros ? _mm256_add_epi32(most, minus_one()) : most,
+                                    .zeros = none,
+                                    .nan = none,
+                                    .pos_inf = none,
+                                    .neg_inf = none};
+}
+
+PLUMB_AVX2_INLINE struct plumb_block_sums fold_block(const struct quick_registers *r,
+                                                     bool zeros)
+{
+    return (struct plumb_block_sums){
+        .sum = fold_doubles(r->sum),
+        .square = fold_doubles(r->square),
+        .absolute = fold_doubles(r->absolute),
+        .min = (double)-fold_max(_mm256_xor_ps(r->min, _mm256_set1_ps(-0.0F))) + 0.0,
+        .max = (double)fold_max(r->max) + 0.0,
+        .min_absolute = (double)fold_least(r->least, zeros),
+    };
+}
+
 PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
                                       const struct plumb_print_keys *keys,
                                       struct plumb_block_sums *result, uint64_t *prints,
                                       uint64_t *zero)
 {
-    const struct double_registers nothing = {_mm256_setzero_pd(), _mm256_setzero_pd()};
-    const __m256 top = _mm256_set1_ps((float)INFINITY);
-    const __m256i most = _mm256_castps_si256(top);
-    struct quick_registers r = {nothing,
-                                nothing,
-                                nothing,
-                                top,
-                                _mm256_xor_ps(top, _mm256_set1_ps(-0.0F)),
-                                zero ? _mm256_add_epi32(most, minus_one()) : most,
-                                _mm256_setzero_si256()};
-    const struct quick_wish plain = {true, false, false}, all = {true, true, true};
-    const struct quick_wish pivots = {true, true, false};
-    const struct quick_wish sums = {false, true, false}, counts = {false, true, true};
+    const struct quick_wish plain = {.prints = true}, pivots = {.prints = true, .pivots = true};
+    const struct quick_wish all = {.prints = true, .pivots = true, .zeros = true};
+    const struct quick_wish sums = {.pivots = true}, counts = {.pivots = true, .zeros = true};
+    struct quick_registers r = clear_block(zero);
     if (!keys && zero)
         look_at_block(&r, counts, x, n, pivot, NULL, NULL);
     else if (!keys)
@@ -150,16 +198,27 @@ PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
         look_at_block(&r, pivots, x, n, pivot, keys, prints);
     else
         look_at_block(&r, plain, x, n, pivot, keys, prints);
-    *result = (struct plumb_block_sums){
-        .sum = fold_doubles(r.sum),
-        .square = fold_doubles(r.square),
-        .absolute = fold_doubles(r.absolute),
-        .min = (double)-fold_max(_mm256_xor_ps(r.min, _mm256_set1_ps(-0.0F))) + 0.0,
-        .max = (double)fold_max(r.max) + 0.0,
-        .min_absolute = (double)fold_least(r.least, zero),
-    };
+    *result = fold_block(&r, zero);
     if (zero)
         *zero = fold_counts(widen_counts(r.zeros));
+}
+
+PLUMB_AVX2 void plumb_avx2_quick_finite_sums(const void *x, size_t n, float pivot,
+                                             const struct plumb_print_keys *keys,
+                                             struct plumb_block_sums *result, uint64_t *prints,
+                                             struct plumb_block_special *special)
+{
+    const struct quick_wish sums = {.pivots = true, .gaps = true};
+    const struct quick_wish all = {.prints = true, .pivots = true, .gaps = true};
+    struct quick_registers r = clear_block(false);
+    if (keys)
+        look_at_block(&r, all, x, n, pivot, keys, prints);
+    else
+        look_at_block(&r, sums, x, n, pivot, NULL, NULL);
+    *result = fold_block(&r, false);
+    special->nan = fold_counts(widen_counts(r.nan));
+    special->pos_inf = fold_counts(widen_counts(r.pos_inf));
+    special->neg_inf = fold_counts(widen_counts(r.neg_inf));
 }
 
 #endif

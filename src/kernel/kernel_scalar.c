@@ -160,13 +160,15 @@ static void sums_printed(const void *x, size_t n, double pivot,
     print_pieces(x, n, keys, prints);
 }
 
-/* What a group adds to the lanes. */
-static void add_group(const float *x, float pivot, struct plumb_sum_lanes *lanes)
+/* What a group adds to the lanes; of what is finite, if it skips the rest. */
+static void add_group(const float *x, float pivot, bool skips, struct plumb_sum_lanes *lanes)
 {
     enum { LANES = 2 * SUM_LANES };
     float sum[LANES] = {0}, square[LANES] = {0}, absolute[LANES] = {0};
     for (size_t i = 0; i < PLUMB_QUICK_GROUP; i++) {
         const size_t lane = i % LANES;
+        if (!isfinite(x[i]) && skips)
+            continue;
         const float d = x[i] - pivot;
         sum[lane] += d;
         square[lane] = fmaf(d, d, square[lane]);
@@ -179,22 +181,39 @@ static void add_group(const float *x, float pivot, struct plumb_sum_lanes *lanes
     }
 }
 
-static void quick_sums(const void *x, size_t n, float pivot,
-                       const struct plumb_print_keys *keys, struct plumb_block_sums *result,
-                       uint64_t *prints, uint64_t *zero)
+static void add_groups(const void *x, size_t n, float pivot, bool skips,
+                       struct plumb_block_sums *result)
 {
     float values[PLUMB_BLOCK];
     struct plumb_sum_lanes lanes;
     memcpy(values, x, n * sizeof *values);
     sum_lanes_clear(&lanes);
     for (size_t at = 0; at < n; at += PLUMB_QUICK_GROUP)
-        add_group(values + at, pivot, &lanes);
-    sums(PLUMB_F32, x, n, 0, result); /* for the extremes */
+        add_group(values + at, pivot, skips, &lanes);
     result->sum = fold_sum8(lanes.sum);
     result->square = fold_sum8(lanes.square);
     result->absolute = fold_sum8(lanes.absolute);
+}
+
+static void quick_sums(const void *x, size_t n, float pivot,
+                       const struct plumb_print_keys *keys, struct plumb_block_sums *result,
+                       uint64_t *prints, uint64_t *zero)
+{
+    sums(PLUMB_F32, x, n, 0, result); /* for the extremes */
+    add_groups(x, n, pivot, false, result);
     if (zero)
         set_zeros_apart(x, n, result, zero);
+    if (keys)
+        print_pieces(x, n, keys, prints);
+}
+
+static void quick_finite_sums(const void *x, size_t n, float pivot,
+                              const struct plumb_print_keys *keys,
+                              struct plumb_block_sums *result, uint64_t *prints,
+                              struct plumb_block_special *special)
+{
+    finite_sums(PLUMB_F32, x, n, 0, result, special);
+    add_groups(x, n, pivot, true, result);
     if (keys)
         print_pieces(x, n, keys, prints);
 }
@@ -232,6 +251,7 @@ static const struct plumb_kernel scalar_kernel = {
     .add_sums = add_sums,
     .sums_printed = sums_printed,
     .quick_sums = quick_sums,
+    .quick_finite_sums = quick_finite_sums,
     .finite_sums = finite_sums,
     .counts = counts,
     .pair = pair,

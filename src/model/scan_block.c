@@ -66,6 +66,23 @@ static void join_signs(struct plumb_block_sums *sums, double pivot, size_t n)
         sums->absolute = -(pivot * (double)n + sums->sum);
 }
 
+static void join_prints(struct plumb_fingerprint_state *print, const uint64_t *prints, size_t n)
+{
+    for (size_t at = 0; print && at < n; at += PLUMB_FINGERPRINT_WORDS)
+        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
+}
+
+static const struct plumb_print_keys *keys_of(const struct plumb_fingerprint_state *print)
+{
+    return print ? plumb_fingerprint_keys(print) : NULL;
+}
+
+static bool suits_quick_sums(const struct plumb_block_sums *sums)
+{
+    const double magnitude = largest_magnitude(sums);
+    return magnitude == 0 || (magnitude >= quick_least && magnitude <= quick_most);
+}
+
 /* As sum_block(), in single precision where it can be. `pivot` has that. */
 static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
                         struct plumb_block_sums *sums, struct plumb_fingerprint_state *print,
@@ -73,20 +90,35 @@ static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
 {
     uint64_t prints[PLUMB_BLOCK_PRINTS];
     const struct plumb_kernel *kernel = plumb_kernel();
-    kernel->quick_sums(values, n, (float)pivot, print ? plumb_fingerprint_keys(print) : NULL,
-                       sums, prints, zero);
-    for (size_t at = 0; print && at < n; at += PLUMB_FINGERPRINT_WORDS)
-        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
-    const double magnitude = largest_magnitude(sums);
-    if (magnitude == 0 || (magnitude >= quick_least && magnitude <= quick_most)) {
-        if (!isnan(sums->absolute))
-            join_signs(sums, pivot, n);
-    } else if (isfinite(magnitude) && !isnan(sums->absolute)) {
+    kernel->quick_sums(values, n, (float)pivot, keys_of(print), sums, prints, zero);
+    join_prints(print, prints, n);
+    if (isnan(sums->absolute) || !isfinite(largest_magnitude(sums)))
+        return zero != NULL;
+    if (suits_quick_sums(sums)) {
+        join_signs(sums, pivot, n);
+    } else {
         const double least = sums->min_absolute; /* zeros may be set apart in it */
         kernel->sums(PLUMB_F32, values, n, pivot, sums);
         sums->min_absolute = least;
     }
     return zero != NULL;
+}
+
+/* The same where some may not be finite: they are counted. */
+static void sum_finite_quickly(const unsigned char *values, size_t n, double pivot,
+                               struct plumb_block_sums *sums,
+                               struct plumb_fingerprint_state *print,
+                               struct plumb_block_special *special)
+{
+    uint64_t prints[PLUMB_BLOCK_PRINTS];
+    const struct plumb_kernel *kernel = plumb_kernel();
+    kernel->quick_finite_sums(values, n, (float)pivot, keys_of(print), sums, prints, special);
+    join_prints(print, prints, n);
+    const size_t finite = n - (size_t)(special->nan + special->pos_inf + special->neg_inf);
+    if (finite && suits_quick_sums(sums))
+        join_signs(sums, pivot, finite);
+    else if (finite)
+        kernel->finite_sums(PLUMB_F32, values, n, pivot, sums, special);
 }
 
 /* The sums of a block and, piece by piece while it is near, its fingerprint. True if zeros were counted on
@@ -198,11 +230,19 @@ static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const
 /* Some may not be finite: they are counted, and the sums pass over them. Not for f64, whose sums may
  * need a scale. */
 static void measure_gaps(enum plumb_dtype direct, const void *values, size_t n, double pivot,
-                         struct plumb_block_stats *block)
+                         const struct plumb_block_habits *habits,
+                         struct plumb_fingerprint_state *print, struct plumb_block_stats *block)
 {
     struct plumb_block_sums sums;
     struct plumb_block_special special;
-    plumb_kernel()->finite_sums(direct, values, n, pivot, &sums, &special);
+    if (is_quick(habits, direct, n)) {
+        pivot = (double)(float)pivot;
+        sum_finite_quickly(values, n, pivot, &sums, print, &special);
+    } else {
+        if (print)
+            plumb_fingerprint_add(print, values, n * plumb_dtype_size(direct));
+        plumb_kernel()->finite_sums(direct, values, n, pivot, &sums, &special);
+    }
     block->nan = special.nan;
     block->pos_inf = special.pos_inf;
     block->neg_inf = special.neg_inf;
@@ -253,17 +293,15 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
         habits->zeros = block->zero > 0;
         return;
     }
-    if (print && (!direct || guess))
-        plumb_fingerprint_add(print, values, n * plumb_dtype_size(part));
+    if (direct && !guess)
+        print = NULL; /* it is made, and only the sums were in vain */
     if (direct && part != PLUMB_F64) {
-        measure_gaps(part, values, n, pivot, block);
-        if (guess && block->finite == n && is_quick(habits, part, n)) {
-            *block = empty_block(n); /* the bits must not depend on what was guessed */
-            (void)measure_finite(part, part, values, n, pivot, habits, NULL, block);
-        }
+        measure_gaps(part, values, n, pivot, habits, print, block);
     } else {
         const struct plumb_block_habits none = {.quick = false};
         double wide[PLUMB_BLOCK];
+        if (print)
+            plumb_fingerprint_add(print, values, n * plumb_dtype_size(part));
         plumb_widen(part, values, n, wide);
         if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, &none, NULL, block))
             measure_doubles(part, wide, n, pivot, block);

@@ -317,6 +317,13 @@ static void check_quick(const unsigned char *values, size_t n, float pivot,
     kernel->quick_sums(values, n, pivot, NULL, &apart, NULL, count);
     assert_memory_equal(&sums, &apart, sizeof sums);
     assert_int_equal(zero, wanted_zero);
+    if (!zeros) { /* all finite: nothing to pass over */
+        struct plumb_block_special special;
+        kernel->quick_finite_sums(values, n, pivot, keys, &apart, prints, &special);
+        assert_memory_equal(&sums, &apart, sizeof sums);
+        assert_memory_equal(prints, wanted, n / PLUMB_FINGERPRINT_WORDS * sizeof *prints);
+        assert_int_equal(special.nan + special.pos_inf + special.neg_inf, 0);
+    }
     assert_true(sums.min == exact.min && sums.max == exact.max);
     assert_true(sums.min_absolute == exact.min_absolute);
     if (isfinite(exact.square)) {
