@@ -210,7 +210,8 @@ static bool has_f16c(void)
 
 const struct plumb_kernel *plumb_kernel_avx2(void)
 {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && has_f16c()
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                   __builtin_cpu_supports("popcnt") && has_f16c()
                ? &avx2_kernel
                : NULL;
 }

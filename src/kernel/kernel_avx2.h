@@ -15,9 +15,10 @@
 
 #include <immintrin.h>
 
-#define PLUMB_AVX2 __attribute__((target("avx2,fma,f16c")))
+#define PLUMB_AVX2 __attribute__((target("avx2,fma,f16c,popcnt")))
 #define PLUMB_AVX2_INLINE                                                                      \
-    static inline __attribute__((target("avx2,fma,f16c"), always_inline)) /* into one loop */
+    static inline                                                                              \
+        __attribute__((target("avx2,fma,f16c,popcnt"), always_inline)) /* into one loop */
 
 struct eight {
     __m256d low, high; /* elements 0-3 and 4-7 */

@@ -24,7 +24,7 @@ struct quick_registers {
     struct double_registers sum, square, absolute;
     __m256 min, max;
     __m256i least;
-    __m256i zeros, nan, pos_inf, neg_inf; /* eight counts each */
+    uint64_t zeros, nan, pos_inf, neg_inf; /* not in vectors, of which there are too few */
 };
 
 /* What the loop is built for; constants wherever it is used. */
@@ -32,16 +32,17 @@ struct quick_wish {
     bool prints, pivots, zeros, gaps;
 };
 
-/* Added to the bits of a magnitude, it makes a zero the largest of all: where zeros are counted, they are
- * not the smallest then, and easy to tell. */
+/* Added to the bits of a magnitude, it makes a zero the largest of all, and the only one whose upper bit is
+ * set: where zeros are counted, they are not the smallest then. */
 PLUMB_AVX2_INLINE __m256i minus_one(void)
 {
     return _mm256_set1_epi32(-1);
 }
 
-PLUMB_AVX2_INLINE __m256i count_floats(__m256i counts, __m256 held)
+/* How many of eight have their upper bit set. */
+PLUMB_AVX2_INLINE uint64_t count_eight(__m256 held)
 {
-    return _mm256_sub_epi32(counts, _mm256_castps_si256(held));
+    return (uint64_t)__builtin_popcount((unsigned)_mm256_movemask_ps(held));
 }
 
 /* Where elements are not finite: their size and distance become 0, which leaves sums as they are. */
@@ -50,10 +51,9 @@ PLUMB_AVX2_INLINE __m256 take_gaps_out(struct quick_registers *r, __m256 v, __m2
 {
     const __m256 top = _mm256_set1_ps((float)INFINITY), sign = _mm256_set1_ps(-0.0F);
     const __m256 kept = _mm256_cmp_ps(*size, top, _CMP_LT_OQ);
-    r->nan = count_floats(r->nan, _mm256_cmp_ps(v, v, _CMP_UNORD_Q));
-    r->pos_inf = count_floats(r->pos_inf, _mm256_cmp_ps(v, top, _CMP_EQ_OQ));
-    r->neg_inf =
-        count_floats(r->neg_inf, _mm256_cmp_ps(v, _mm256_or_ps(top, sign), _CMP_EQ_OQ));
+    r->nan += count_eight(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    r->pos_inf += count_eight(_mm256_cmp_ps(v, top, _CMP_EQ_OQ));
+    r->neg_inf += count_eight(_mm256_cmp_ps(v, _mm256_or_ps(top, sign), _CMP_EQ_OQ));
     *d = _mm256_and_ps(*d, kept);
     *size = _mm256_and_ps(*size, kept);
     return kept;
@@ -78,7 +78,7 @@ PLUMB_AVX2_INLINE void look_at_eight(struct quick_registers *r, struct group_reg
     g->absolute[half] = _mm256_add_ps(g->absolute[half], size);
     if (wish.zeros) {
         code = _mm256_add_epi32(code, minus_one());
-        r->zeros = _mm256_sub_epi32(r->zeros, _mm256_cmpeq_epi32(code, minus_one()));
+        r->zeros += count_eight(_mm256_castsi256_ps(code));
     }
     r->least = _mm256_min_epu32(code, r->least);
 }
@@ -153,17 +153,14 @@ PLUMB_AVX2_INLINE struct quick_registers clear_block(bool zeros)
 {
     const struct double_registers nothing = {_mm256_setzero_pd(), _mm256_setzero_pd()};
     const __m256 top = _mm256_set1_ps((float)INFINITY);
-    const __m256i most = _mm256_castps_si256(top), none = _mm256_setzero_si256();
+    const __m256i most = _mm256_castps_si256(top);
     return (struct quick_registers){.sum = nothing,
                                     .square = nothing,
                                     .absolute = nothing,
                                     .min = top,
                                     .max = _mm256_xor_ps(top, _mm256_set1_ps(-0.0F)),
-                                    .least = zeros ? _mm256_add_epi32(most, minus_one()) : most,
-                                    .zeros = none,
-                                    .nan = none,
-                                    .pos_inf = none,
-                                    .neg_inf = none};
+                                    .least =
+                                        zeros ? _mm256_add_epi32(most, minus_one()) : most};
 }
 
 PLUMB_AVX2_INLINE struct plumb_block_sums fold_block(const struct quick_registers *r,
@@ -186,21 +183,24 @@ PLUMB_AVX2 void plumb_avx2_quick_sums(const void *x, size_t n, float pivot,
 {
     const struct quick_wish plain = {.prints = true}, pivots = {.prints = true, .pivots = true};
     const struct quick_wish all = {.prints = true, .pivots = true, .zeros = true};
+    const struct quick_wish zeros = {.prints = true, .zeros = true};
     const struct quick_wish sums = {.pivots = true}, counts = {.pivots = true, .zeros = true};
     struct quick_registers r = clear_block(zero);
     if (!keys && zero)
         look_at_block(&r, counts, x, n, pivot, NULL, NULL);
     else if (!keys)
         look_at_block(&r, sums, x, n, pivot, NULL, NULL);
-    else if (zero)
+    else if (zero && pivot != 0)
         look_at_block(&r, all, x, n, pivot, keys, prints);
+    else if (zero)
+        look_at_block(&r, zeros, x, n, pivot, keys, prints);
     else if (pivot != 0)
         look_at_block(&r, pivots, x, n, pivot, keys, prints);
     else
         look_at_block(&r, plain, x, n, pivot, keys, prints);
     *result = fold_block(&r, zero);
     if (zero)
-        *zero = fold_counts(widen_counts(r.zeros));
+        *zero = r.zeros;
 }
 
 PLUMB_AVX2 void plumb_avx2_quick_finite_sums(const void *x, size_t n, float pivot,
@@ -216,9 +216,9 @@ PLUMB_AVX2 void plumb_avx2_quick_finite_sums(const void *x, size_t n, float pivo
     else
         look_at_block(&r, sums, x, n, pivot, NULL, NULL);
     *result = fold_block(&r, false);
-    special->nan = fold_counts(widen_counts(r.nan));
-    special->pos_inf = fold_counts(widen_counts(r.pos_inf));
-    special->neg_inf = fold_counts(widen_counts(r.neg_inf));
+    special->nan = r.nan;
+    special->pos_inf = r.pos_inf;
+    special->neg_inf = r.neg_inf;
 }
 
 #endif
