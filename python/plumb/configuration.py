@@ -9,7 +9,6 @@ import warnings
 PREFIXES = ("CUDA_", "NCCL_", "TORCH", "PYTORCH_", "OMP_", "MKL_", "KMP_", "GLOO_", "HCCL_", "ASCEND_", "MS_", "GLOG_",
             "MINDSPORE", "SLURM_", "OMPI_COMM_", "PMI_", "OPENBLAS_", "ACCELERATE_", "FSDP_", "XLA_", "CUBLAS_", "PYTHON",
             "LD_", "HF_", "TOKENIZERS_", "RANK", "LOCAL_", "WORLD_SIZE", "MASTER_", "GROUP_", "ROLE_", "NPU_")
-LONGEST_WORDS = 200
 SECRETS = ("TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE")
 
 
@@ -37,17 +36,6 @@ def of_process():
     commit = git_commit(os.path.dirname(os.path.abspath(sys.argv[0])) if sys.argv and sys.argv[0] else os.getcwd())
     if commit:
         yield "git.commit", commit
-
-
-def of_module(framework, name, module, settings):
-    """How a layer is set, as the framework prints it: Dropout(p=0.1). `settings` makes the words between the brackets."""
-    try:
-        words = settings()
-    except Exception:  # pylint: disable=broad-except  # the user's own class may need what is not there yet
-        return
-    if words or not module.training:
-        mode = "" if module.training else ", not training"
-        yield f"{framework}.module:{name}", f"{type(module).__name__}({words[:LONGEST_WORDS]}){mode}"
 
 
 def versions():

@@ -3,7 +3,7 @@ import mindspore
 from mindspore import Tensor, context
 from mindspore.experimental import optim
 
-from . import configuration, module_settings
+from . import module_settings
 from .mindspore_names import own_parameters
 from .mindspore_tensors import number
 
@@ -65,9 +65,7 @@ def models(names):
     yield "model.shapes", shapes
     for _, root in names.roots:
         for _, cell in root.cells_and_names():
-            yield from configuration.of_module("mindspore", names.cells.get(id(cell), ""), cell, cell.extend_repr)
-    yield "model.settings", module_settings.of_modules(
-        (names.cells.get(id(cell), ""), cell) for _, root in names.roots for _, cell in root.cells_and_names())
+            yield from module_settings.describe("mindspore", names.cells.get(id(cell), ""), cell, cell.extend_repr)
 
 
 def of_optimizer(optimizer, key, names):

@@ -1,27 +1,35 @@
-"""Settings of single modules that change what they compute: eps, momentum, the share that dropout drops.
+"""How each layer is set: the share that dropout drops, eps, momentum. Once a run, an entry for each.
 
-Once a run, by name of the module; a comparison with another run says which of them differ where the numbers do.
+In the framework's own words, Dropout(p=0.1), with the settings that change what is computed and that it leaves out (MindSpore's
+epsilon, the number of heads). A comparison says which differ, and reads them out of the words of two frameworks.
 """
+import re
+
+LONGEST = 200
 NAMES = ("eps", "epsilon", "momentum", "p", "keep_prob", "approximate", "affine", "elementwise_affine",
-         "track_running_stats", "use_batch_statistics", "training", "stride", "dilation", "groups", "group",
+         "track_running_stats", "use_batch_statistics", "stride", "dilation", "groups", "group",
          "padding_idx", "negative_slope", "alpha", "num_heads", "batch_first", "ceil_mode")
 
 
-def of_module(module):
-    """{name: value} of those that the module has, as plain values."""
-    found = {name: plain(getattr(module, name, None)) for name in NAMES if name in vars(module)}
-    return {name: value for name, value in found.items() if value is not None}
+def describe(framework, name, module, representation):
+    """(key, words) pairs. `representation` makes what the framework prints between the brackets."""
+    try:
+        words = re.sub(" at 0x[0-9a-f]+", "", representation())[:LONGEST]  # addresses are different in every process
+    except Exception:  # pylint: disable=broad-except  # the user's own class may need what is not there yet
+        words = ""
+    words = ", ".join([words] * bool(words) + left_out(module, words))
+    if words or not module.training:
+        mode = "" if module.training else ", not training"
+        yield f"{framework}.module:{name}", f"{type(module).__name__}({words}){mode}"
 
 
-def of_modules(named):
-    """Of (name, module) pairs, those that have more to say than whether they are trained."""
-    every = {name: of_module(module) for name, module in named}
-    return {name: settings for name, settings in every.items() if set(settings) - {"training"}}
+def left_out(module, words):
+    """"eps=1e-05" for each setting that the module has and the words do not."""
+    named = set(re.findall(r"(\w+)=", words))
+    return [f"{name}={vars(module)[name]}" for name in NAMES
+            if name in vars(module) and name not in named and is_plain(vars(module)[name])]
 
 
-def plain(value):
-    if isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, (list, tuple)) and all(isinstance(item, (bool, int, float)) for item in value):
-        return list(value)
-    return None
+def is_plain(value):
+    return isinstance(value, (bool, int, float, str)) or isinstance(value, (list, tuple)) and all(
+        isinstance(item, (bool, int, float)) for item in value)

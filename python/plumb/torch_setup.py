@@ -3,7 +3,7 @@ import sys
 
 import torch
 
-from . import _plumb, configuration, module_settings
+from . import _plumb, module_settings
 from .capture import guarded
 
 now = _plumb.now
@@ -56,9 +56,7 @@ def models(names):
     yield "model.shapes", shapes
     for _, root in names.roots:
         for module in root.modules():
-            yield from configuration.of_module("torch", names.modules.get(id(module), ""), module, module.extra_repr)
-    yield "model.settings", module_settings.of_modules(
-        (names.modules.get(id(module), ""), module) for _, root in names.roots for module in root.modules())
+            yield from module_settings.describe("torch", names.modules.get(id(module), ""), module, module.extra_repr)
 
 
 def of_optimizer(optimizer, key, names):

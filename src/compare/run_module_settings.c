@@ -1,93 +1,106 @@
-/* run_module_settings.c - see run_module_settings.h. Runs hold them as the setting model.settings. */
+/*
+ * run_module_settings.c - see run_module_settings.h.
+ *
+ * A run holds one entry a layer in its framework's own words: torch.module:norm = LayerNorm((64,), eps=1e-05). Of two
+ * frameworks the words differ where the settings do not, so single settings are read out of them.
+ */
 #include "compare/run_module_settings.h"
 
-#include "base/json.h"
+#include "base/number.h"
 
+#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { PATH_SIZE = 512, WORDS_SIZE = 400 };
 
-/* Names that frameworks have for one setting; some say the opposite share. */
-static const struct other_name {
-    const char *name, *usual;
-    bool complement;
-} other_names[] = {
-    {"epsilon", "eps", false},
-    {"keep_prob", "p", true},
-    {"group", "groups", false},
-    {"use_batch_statistics", "track_running_stats", false},
+/* Numbers and switches that change what a layer computes, as torch says them. */
+static const struct setting {
+    const char *name, *other; /* what MindSpore may call it */
+    bool complement; /* which is the opposite share; without a name of its own, always */
+} settings[] = {
+    {"eps", "epsilon", false},
+    {"p", "keep_prob", true},
+    {"groups", "group", false},
+    {"track_running_stats", "use_batch_statistics", false},
+    {"momentum", NULL, true},
+    {"affine", NULL, false},
+    {"elementwise_affine", NULL, false},
+    {"stride", NULL, false},
+    {"dilation", NULL, false},
+    {"padding_idx", NULL, false},
+    {"negative_slope", NULL, false},
+    {"alpha", NULL, false},
+    {"num_heads", NULL, false},
+    {"batch_first", NULL, false},
+    {"ceil_mode", NULL, false},
 };
 
-static const struct plumb_json *read_settings(struct plumb_run_diff *diff,
-                                              const struct plumb_run *run, int rank)
+/* The entry of a layer, that of the rank if it has one of its own. */
+static const struct plumb_run_config *find_entry(const struct plumb_run *run, int rank,
+                                                 const char *path)
 {
-    const struct plumb_json *found = NULL;
+    const struct plumb_run_config *found = NULL;
     for (size_t i = 0; i < plumb_run_config_count(run); i++) {
         const struct plumb_run_config *config = plumb_run_config(run, i);
-        if (strcmp(config->key, "model.settings") != 0 || (found && config->rank != rank))
-            continue;
-        const struct plumb_json_source source = {
-            .path = plumb_run_path(run), .bytes = config->json, .size = strlen(config->json)};
-        if (plumb_json_parse(&diff->arena, &source, &found, NULL))
-            found = NULL;
+        const char *layer = plumb_settings_module(config->key);
+        if (layer && strcmp(layer, path) == 0 && (!found || config->rank == rank))
+            found = config;
     }
     return found;
 }
 
-/* The settings of the module that an op belongs to: its label without ever more of its end. */
-static const struct plumb_json *find_module(const struct plumb_json *all, const char *label)
+/* That of the layer which an op belongs to: its label without ever more of its end. */
+static const struct plumb_run_config *find_layer(const struct plumb_run *run, int rank,
+                                                 const char *label)
 {
     char path[PATH_SIZE];
-    if (!all || snprintf(path, sizeof path, "%s", label) >= (int)sizeof path)
+    if (snprintf(path, sizeof path, "%s", label) >= (int)sizeof path)
         return NULL;
     for (char *dot = strrchr(path, '.'); dot; dot = strrchr(path, '.')) {
         *dot = '\0';
-        const struct plumb_json *module = plumb_json_get(all, path);
-        if (module)
-            return module;
+        const struct plumb_run_config *entry = find_entry(run, rank, path);
+        if (entry)
+            return entry;
     }
     return NULL;
 }
 
-static bool number_of(const struct plumb_json *value, double *number)
+static bool read_value(const char *text, double *number)
 {
-    if (value->kind == PLUMB_JSON_INT)
-        *number = (double)value->value.integer;
-    else if (value->kind == PLUMB_JSON_DOUBLE)
-        *number = value->value.number;
-    else if (value->kind == PLUMB_JSON_BOOL)
-        *number = value->boolean;
-    else
-        return false;
-    return true;
+    const size_t length = strcspn(text, ",)\"");
+    *number = 1;
+    if (length == 4 && memcmp(text, "True", 4) == 0)
+        return true;
+    *number = 0;
+    if (length == 5 && memcmp(text, "False", 5) == 0)
+        return true;
+    return plumb_number_parse(text, length, number);
 }
 
-/* A setting by its usual name. */
-static bool find_number(const struct plumb_json *module, const char *usual, double *number)
+/* "eps" in "BatchNorm2d(12, eps=1e-05, momentum=0.1)". */
+static bool find_named(const char *words, const char *name, double *number)
 {
-    const struct plumb_json *value = plumb_json_get(module, usual);
-    if (value && number_of(value, number))
-        return true;
-    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++) {
-        value = strcmp(other_names[i].usual, usual) == 0
-                    ? plumb_json_get(module, other_names[i].name)
-                    : NULL;
-        if (!value || !number_of(value, number))
-            continue;
-        *number = other_names[i].complement ? 1 - *number : *number;
-        return true;
+    const size_t length = strlen(name);
+    for (const char *at = strstr(words, name); at; at = strstr(at + 1, name)) {
+        const bool begins = at > words && at[-1] != '_' && !isalnum((unsigned char)at[-1]);
+        if (begins && at[length] == '=' && read_value(at + length + 1, number))
+            return true;
     }
     return false;
 }
 
-static const char *usual_name(const char *name)
+static bool find_number(const struct plumb_run_config *entry, const struct setting *setting,
+                        double *number)
 {
-    for (size_t i = 0; i < sizeof other_names / sizeof *other_names; i++)
-        if (strcmp(other_names[i].name, name) == 0)
-            return other_names[i].usual;
-    return name;
+    const bool mindspore = strncmp(entry->key, "mindspore.", 10) == 0;
+    const bool own = find_named(entry->json, setting->name, number);
+    if (!own && (!setting->other || !find_named(entry->json, setting->other, number)))
+        return false;
+    if (setting->complement && (!own || (mindspore && !setting->other)))
+        *number = 1 - *number;
+    return true;
 }
 
 static void add_words(char *words, const char *name, double a, double b)
@@ -96,24 +109,20 @@ static void add_words(char *words, const char *name, double a, double b)
     char clause[128];
     (void)snprintf(clause, sizeof clause, "%s %s is %.9g in A and %.9g in B",
                    length ? "," : "; its setting", name, a, b);
-    if (length + strlen(clause) < WORDS_SIZE && !strstr(words, clause))
+    if (length + strlen(clause) < WORDS_SIZE)
         (void)snprintf(words + length, WORDS_SIZE - length, "%s", clause);
 }
 
 bool plumb_module_settings_explain(struct plumb_run_diff *diff, struct plumb_run_root *root)
 {
-    const struct plumb_json *a =
-        find_module(read_settings(diff, diff->a, root->rank), root->op);
-    const struct plumb_json *b =
-        find_module(read_settings(diff, diff->b, root->rank), root->op);
+    const struct plumb_run_config *a = find_layer(diff->a, root->rank, root->op);
+    const struct plumb_run_config *b = find_layer(diff->b, root->rank, root->op);
     char words[WORDS_SIZE] = "";
-    for (const struct plumb_json *setting = a && b ? a->first : NULL; setting;
-         setting = setting->next) {
-        const char *name = usual_name(setting->key);
+    for (size_t i = 0; a && b && i < sizeof settings / sizeof *settings; i++) {
         double in_a, in_b;
-        if (find_number(a, name, &in_a) && find_number(b, name, &in_b) &&
+        if (find_number(a, &settings[i], &in_a) && find_number(b, &settings[i], &in_b) &&
             fabs(in_a - in_b) > 1e-6 * fmax(fabs(in_a), fabs(in_b)))
-            add_words(words, name, in_a, in_b);
+            add_words(words, settings[i].name, in_a, in_b);
     }
     if (!words[0])
         return true;
