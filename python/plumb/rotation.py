@@ -1,9 +1,9 @@
 """Parameters in turn: looking at all of them at every step would cost more than watching may.
 
-They are dealt into at most 16 parts of at least half a megabyte; a part a step has its turn.
+They are dealt into at most 16 parts of at least a quarter of a megabyte; a part a step has its turn.
 """
 PARTS = 16
-PART_BYTES = 1 << 19
+PART_BYTES = 1 << 18
 
 
 def deal(sizes):

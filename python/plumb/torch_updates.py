@@ -48,7 +48,7 @@ class Updates:
 
     def before(self, optimizer, suffix, scale):
         session, plan = self.session, self.plan(optimizer)
-        gradients = [p.grad for p in plan.parameters if p.grad is not None]
+        gradients = [grad for p in plan.parameters if (grad := p.grad) is not None]
         if gradients and self.device.is_far(gradients[0]):
             self.device.add_norm(f"grad_norm{suffix}", gradients)
             return

@@ -8,6 +8,9 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+enum { BLOCK = 4096 }; /* values that are compared at once: they stay in the cache */
 
 struct snapshot_object {
     PyObject ob_base;
@@ -74,23 +77,57 @@ struct distance {
     double moved, before; /* squares */
 };
 
+static double square_sum(const float *values, size_t count)
+{
+    struct plumb_summary summary;
+    plumb_values_summarize(PLUMB_F32, values, count, PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK,
+                           &summary);
+    return isfinite(summary.stats.l2) ? summary.stats.l2 * summary.stats.l2 : 0;
+}
+
+/* What nearly all parameters are, at half the cost of a comparison. The bytes may lie anywhere. */
+static void compare_floats(const char *before, const char *after, size_t count,
+                           struct distance *distance)
+{
+    float old[BLOCK], change[BLOCK];
+    for (size_t at = 0, n; at < count; at += n) {
+        n = count - at < BLOCK ? count - at : BLOCK;
+        memcpy(old, before + at * sizeof *old, n * sizeof *old);
+        memcpy(change, after + at * sizeof *change, n * sizeof *change);
+        memset(old + n, 0, (BLOCK - n) * sizeof *old);
+        memset(change + n, 0, (BLOCK - n) * sizeof *change);
+        for (size_t i = 0; i < BLOCK; i++) /* a length that the compiler knows */
+            change[i] -= old[i];
+        distance->moved += square_sum(change, n);
+        distance->before += square_sum(old, n);
+    }
+}
+
+static void compare_any(const struct plumb_view *view, const void *before, const void *after,
+                        struct distance *distance)
+{
+    struct plumb_comparison comparison;
+    plumb_values_compare(view->dtype, before, view->dtype, after, (size_t)view->count, 0, 0,
+                         &comparison);
+    if (comparison.finite) {
+        distance->moved += comparison.rmse * comparison.rmse * (double)comparison.finite;
+        distance->before += comparison.norm_a * comparison.norm_a;
+    }
+}
+
 static void compare(const struct plumb_view *view, size_t at, void *context)
 {
     struct distance *distance = context;
-    struct plumb_comparison comparison;
+    const char *before = distance->snapshot->bytes + at;
     const size_t count = (size_t)view->count;
     if (!count || at + plumb_view_bytes(view) > distance->snapshot->size)
         return;
     Py_BEGIN_ALLOW_THREADS
     const void *values = plumb_view_values(view);
-    if (values) {
-        plumb_values_compare(view->dtype, distance->snapshot->bytes + at, view->dtype, values,
-                             count, 0, 0, &comparison);
-        if (comparison.finite) {
-            distance->moved += comparison.rmse * comparison.rmse * (double)comparison.finite;
-            distance->before += comparison.norm_a * comparison.norm_a;
-        }
-    }
+    if (values && view->dtype == PLUMB_F32)
+        compare_floats(before, values, count, distance);
+    else if (values)
+        compare_any(view, before, values, distance);
     Py_END_ALLOW_THREADS
 }
 
