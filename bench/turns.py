@@ -1,13 +1,14 @@
 """Processes that train in turns, so that what the machine does meanwhile it does to all of them.
 
 Two equal processes that run one after the other, or in turns of a second, differ by several hundredths on a shared
-machine. Here all but one are stopped at any time, and which one runs changes every fortieth of a second. A child prints
+machine. Here all but one are stopped at any time, and which one runs changes every twentieth of a second. A child prints
 "ready", and answers each line it is sent with its CPU seconds, its wall seconds and its last loss; the wall time that counts
 is that of its slices, because its own clock goes on while it is stopped.
 """
 import contextlib
 import json
 import os
+import random
 import select
 import signal
 import subprocess
@@ -17,7 +18,8 @@ import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PLUMB = os.path.join(ROOT, "build", "plumb")
-SLICE = 0.025
+SLICE = 0.05
+CHANCE = random.Random(1)
 # Whether glibc gives large blocks back to the system depends on what was freed before, and where things lie in
 # memory on chance; fixed, so that all are treated alike.
 STEADY = {"MALLOC_MMAP_THRESHOLD_": str(1 << 30), "MALLOC_TRIM_THRESHOLD_": str(1 << 31), "PYTHONHASHSEED": "0"}
@@ -141,7 +143,8 @@ def race(children, steps):
         child.ask(steps)
     waiting = list(children.values())
     while waiting:
-        waiting = [child for child in waiting if not child.go_on()]
+        # By lot: who comes after whom finds its code in the cache, or something else.
+        waiting = [child for child in CHANCE.sample(waiting, len(waiting)) if not child.go_on()]
     return {name: child.answer for name, child in children.items()}
 
 
