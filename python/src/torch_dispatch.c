@@ -13,10 +13,11 @@
 #include "tensor_view.h"
 #include "torch_modules.h"
 #include "torch_reference.h"
+#include "torch_symbols.h"
 
 #include <stdint.h>
 
-enum { ENTRIES = 1 << 12, DEEPEST_LIST = 3 };
+enum { ENTRIES = 1 << 12, DEEPEST_LIST = 3, KINDS = 16 };
 
 /* An OpOverload, which lives as long as the process, and what to call instead. */
 struct entry {
@@ -26,8 +27,17 @@ struct entry {
 
 static struct entry entries[ENTRIES];
 static int entry_count;
-/* torch._C functions: the number the next node gets, the node and the graph that run now. */
+/* torch._C functions: the number the next node gets, the node and the graph that run now. And the same without
+ * Python, where torch has it. */
 static PyObject *next_number, *current_node, *current_graph;
+static struct plumb_torch_graph graph;
+
+/* Types that were looked at, kept for good, and whether they are tensors. */
+static struct {
+    PyTypeObject *type;
+    bool tensors;
+} kinds[KINDS];
+static int kind_count;
 
 enum side { INPUT, WRITTEN, OUTPUT };
 
@@ -85,12 +95,24 @@ static int64_t ask(PyObject *function, int64_t otherwise)
     return number;
 }
 
+static bool runs_backward(void)
+{
+    return (graph.task ? graph.task() : ask(current_graph, -1)) != -1;
+}
+
+static int64_t number_of_next(void)
+{
+    return graph.next_number ? (int64_t)graph.next_number() : ask(next_number, 0);
+}
+
 /* The number of the autograd node that runs; -1: none. */
 static int64_t node_number(void)
 {
+    static PyObject *name;
+    if (!name)
+        name = PyUnicode_InternFromString("_sequence_nr");
     PyObject *node = current_node ? PyObject_CallFunctionObjArgs(current_node, NULL) : NULL;
-    PyObject *method =
-        node && node != Py_None ? PyObject_GetAttrString(node, "_sequence_nr") : NULL;
+    PyObject *method = node && node != Py_None && name ? PyObject_GetAttr(node, name) : NULL;
     const int64_t number = ask(method, -1);
     Py_XDECREF(method);
     Py_XDECREF(node);
@@ -106,7 +128,7 @@ static struct plumb_op_context find_context(const struct plumb_op *op)
         .stack = plumb_torch_ops_in_optimizer() ? plumb_torch_ops_optimizer_stack()
                                                 : modules.now.stack,
         .phase = plumb_torch_ops_in_optimizer() ? PLUMB_PHASE_OPTIMIZER : PLUMB_PHASE_FORWARD};
-    if (ask(current_graph, -1) != -1) {
+    if (runs_backward()) {
         context.phase = PLUMB_PHASE_BACKWARD;
         context.recomputed = modules.depth > 0;
         if (!context.recomputed) {
@@ -118,7 +140,7 @@ static struct plumb_op_context find_context(const struct plumb_op *op)
         if (context.phase == PLUMB_PHASE_FORWARD && plumb_op_is_recorded(op))
             context.stack = plumb_call_stack(context.stack);
         /* The node of this operator exists already: its number is the last one given out. */
-        const int64_t made = ask(next_number, 0) - 1;
+        const int64_t made = number_of_next() - 1;
         if (made >= 0 && !plumb_module_is_known(made))
             plumb_module_made(made, (struct plumb_maker){context.module, context.stack});
     }
@@ -162,7 +184,17 @@ static void take_tensor(struct plumb_op_call *call, PyObject *object, enum side 
 
 static bool is_tensor(PyObject *object)
 {
-    return PyObject_HasAttrString(object, "untyped_storage");
+    PyTypeObject *type = Py_TYPE(object);
+    for (int i = 0; i < kind_count; i++)
+        if (kinds[i].type == type)
+            return kinds[i].tensors;
+    const bool tensors = PyObject_HasAttrString((PyObject *)type, "untyped_storage");
+    if (kind_count < KINDS) {
+        Py_INCREF(type);
+        kinds[kind_count].type = type;
+        kinds[kind_count++].tensors = tensors;
+    }
+    return tensors;
 }
 
 static void walk(struct plumb_op_call *call, PyObject *object, enum side side, int depth)
@@ -262,13 +294,14 @@ static void replace(PyObject **kept, PyObject *function)
 /* (next number, current node, current graph): functions of torch._C, or None where it has none. */
 static PyObject *set_functions(PyObject *self, PyObject *arguments)
 {
-    PyObject *number = NULL, *node = NULL, *graph = NULL;
+    PyObject *number = NULL, *node = NULL, *task = NULL;
     (void)self;
-    if (!PyArg_ParseTuple(arguments, "OOO", &number, &node, &graph))
+    if (!PyArg_ParseTuple(arguments, "OOO", &number, &node, &task))
         return NULL;
     replace(&next_number, number);
     replace(&current_node, node);
-    replace(&current_graph, graph);
+    replace(&current_graph, task);
+    plumb_torch_graph_load(&graph);
     Py_RETURN_NONE;
 }
 

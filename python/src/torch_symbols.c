@@ -6,7 +6,7 @@
 
 struct wanted {
     const char *library, *name;
-    size_t field; /* where in struct plumb_torch_symbols */
+    size_t field; /* where in the structure that is filled */
 };
 
 static const char cpu[] = "libtorch_cpu.so", core[] = "libc10.so";
@@ -47,13 +47,25 @@ static const struct wanted welcome[] = {
     {cpu, "omp_get_num_threads", offsetof(struct plumb_torch_symbols, team_size)},
 };
 
-static bool find(const struct wanted *wanted, struct plumb_torch_symbols *symbols)
+static const struct wanted graphs[] = {
+    {cpu, "_ZN5torch8autograd25get_current_graph_task_idEv",
+     offsetof(struct plumb_torch_graph, task)},
+    {cpu, "_ZN2at15sequence_number4peekEv", offsetof(struct plumb_torch_graph, next_number)},
+};
+
+static bool find(const struct wanted *wanted, void *symbols)
 {
     /* Already in the process: torch was imported. The handle is kept for good. */
     void *library = dlopen(wanted->library, RTLD_LAZY | RTLD_NOLOAD);
     void *found = library ? dlsym(library, wanted->name) : NULL;
     memcpy((char *)symbols + wanted->field, &found, sizeof found);
     return found != NULL;
+}
+
+void plumb_torch_graph_load(struct plumb_torch_graph *graph)
+{
+    for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
+        (void)find(&graphs[i], graph);
 }
 
 const char *plumb_torch_symbols_load(struct plumb_torch_symbols *symbols)

@@ -58,6 +58,13 @@ struct plumb_torch_symbols {
     int32_t (*data)(plumb_torch_tensor tensor, void **data);
 };
 
+/* What the slower route asks for each operator; functions that this torch lacks are NULL. */
+struct plumb_torch_graph {
+    int (*task)(void);             /* the pass backward that runs in this thread; -1: none */
+    uint64_t (*next_number)(void); /* that the next node of a graph gets */
+};
+
+void plumb_torch_graph_load(struct plumb_torch_graph *graph);
 /* NULL once all are found, else the name that is missing. */
 const char *plumb_torch_symbols_load(struct plumb_torch_symbols *symbols);
 

@@ -2,6 +2,7 @@
 #include "compare/run_error.h"
 
 #include "model/dtype.h"
+#include "model/scan_stats.h"
 
 #include <math.h>
 
@@ -83,13 +84,15 @@ static double apart(double a, double b)
     return isfinite(difference) ? difference : 0;
 }
 
-/* Nothing moves in the last digits of sums over many values that are only in another order. */
+/* Nothing moves in the last digits of sums over many values that are only in another order. Of too many values,
+ * one that changes moves as little. */
 static bool looks_reordered(const struct plumb_stats *a, const struct plumb_stats *b)
 {
-    enum { ENOUGH = 8, MOST = 10000 }; /* of more values, one that changes moves as little */
+    enum { ENOUGH = 8 };
     static const double nothing = 2e-14;
-    return a->count >= ENOUGH && a->count <= MOST && !a->zero && !b->zero && a->min == b->min &&
-           a->max == b->max && a->min < a->max && apart(a->l2, b->l2) <= nothing * a->l2 &&
+    return a->count >= ENOUGH && a->count <= PLUMB_EXACT_VALUES && !a->zero && !b->zero &&
+           a->min == b->min && a->max == b->max && a->min < a->max &&
+           apart(a->l2, b->l2) <= nothing * a->l2 &&
            apart(a->mean, b->mean) <= nothing * a->abs_mean;
 }
 

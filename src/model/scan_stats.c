@@ -23,6 +23,11 @@ void plumb_stats_begin(struct plumb_stats_state *state)
         .counts = {.min = (double)INFINITY, .max = -(double)INFINITY}};
 }
 
+bool plumb_stats_are_quick(int parts, size_t count)
+{
+    return (parts & PLUMB_SUMMARY_QUICK) && count > PLUMB_EXACT_VALUES;
+}
+
 static void merge_moments(struct plumb_stats_state *state, struct moments next)
 {
     if (next.count == 0)

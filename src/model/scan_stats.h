@@ -5,6 +5,10 @@
 #include "model/scan_block.h"
 #include "model/scan_total.h"
 
+/* Of so many values sums are always exact: whether they are the same values in another order shows in the last
+ * digits, and only there. */
+enum { PLUMB_EXACT_VALUES = 10000 };
+
 /* Start with plumb_stats_begin(); the type is that of one part of a complex number. */
 struct plumb_stats_state {
     struct plumb_stats counts; /* its min and max too; the rest is filled at the end */
@@ -21,6 +25,8 @@ struct plumb_stats_state {
 };
 
 void plumb_stats_begin(struct plumb_stats_state *state);
+/* Are the sums of so many values to be quick (plumb_summary_parts)? */
+bool plumb_stats_are_quick(int parts, size_t count);
 /* `count` counts parts. */
 void plumb_stats_add(struct plumb_stats_state *state, enum plumb_dtype part, const void *values,
                      size_t count);

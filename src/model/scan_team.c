@@ -92,7 +92,7 @@ void plumb_values_summarize_by(const struct plumb_team *team, enum plumb_dtype d
         .chunk = (size_t)plumb_scan_chunk((int64_t)count) * pieces,
         .members = team->members < MOST_MEMBERS ? team->members : MOST_MEMBERS,
         .prints = parts & PLUMB_SUMMARY_FINGERPRINT,
-        .quick = parts & PLUMB_SUMMARY_QUICK,
+        .quick = plumb_stats_are_quick(parts, count),
     };
     struct plumb_stats_state total, chunk;
     uint64_t print = 0;

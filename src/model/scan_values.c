@@ -18,14 +18,15 @@ static size_t smaller(size_t x, size_t y)
 
 /* One chunk: both at once, so that what the statistics read is near when the fingerprint reads it. */
 static uint64_t summarize_chunk(enum plumb_dtype dtype, const unsigned char *values, size_t at,
-                                size_t count, int wanted, struct plumb_stats_state *stats)
+                                size_t count, int wanted, bool quick,
+                                struct plumb_stats_state *stats)
 {
     const size_t size = plumb_dtype_size(dtype), parts = (size_t)plumb_dtype_parts(dtype);
     const unsigned char *from = values + at * size;
     const bool prints = wanted & PLUMB_SUMMARY_FINGERPRINT;
     struct plumb_fingerprint_state print = plumb_fingerprint_begin(at * size);
     plumb_stats_begin(stats);
-    stats->habits.quick = wanted & PLUMB_SUMMARY_QUICK;
+    stats->habits.quick = quick;
     if (wanted & PLUMB_SUMMARY_STATS)
         plumb_stats_add_printed(stats, plumb_dtype_part(dtype), from, count * parts,
                                 prints ? &print : NULL);
@@ -39,12 +40,13 @@ void plumb_values_summarize(enum plumb_dtype dtype, const void *values, size_t c
                             struct plumb_summary *summary)
 {
     const size_t chunk = (size_t)plumb_scan_chunk((int64_t)count);
+    const bool quick = plumb_stats_are_quick(parts, count);
     struct plumb_stats_state total, part;
     size_t at = smaller(chunk, count);
-    uint64_t fingerprint = summarize_chunk(dtype, values, 0, at, parts, &total);
+    uint64_t fingerprint = summarize_chunk(dtype, values, 0, at, parts, quick, &total);
     for (size_t n; at < count; at += n) {
         n = smaller(chunk, count - at);
-        fingerprint += summarize_chunk(dtype, values, at, n, parts, &part);
+        fingerprint += summarize_chunk(dtype, values, at, n, parts, quick, &part);
         plumb_stats_merge(&total, &part);
     }
     if (parts & PLUMB_SUMMARY_STATS)
