@@ -120,7 +120,8 @@ static int64_t node_number(void)
     return number;
 }
 
-static struct plumb_op_context find_context(const struct plumb_op *op)
+/* `shown`: it matters which module it belongs to, and that is dear to find out in a pass backward. */
+static struct plumb_op_context find_context(const struct plumb_op *op, bool shown)
 {
     const struct plumb_module_state modules = plumb_module_current();
     struct plumb_op_context context = {
@@ -131,13 +132,13 @@ static struct plumb_op_context find_context(const struct plumb_op *op)
     if (runs_backward()) {
         context.phase = PLUMB_PHASE_BACKWARD;
         context.recomputed = modules.depth > 0;
-        if (!context.recomputed) {
+        if (!context.recomputed && shown) {
             const struct plumb_maker maker = plumb_module_that_made(node_number());
             context.module = maker.module;
             context.stack = maker.stack;
         }
     } else {
-        if (context.phase == PLUMB_PHASE_FORWARD && plumb_op_is_recorded(op))
+        if (context.phase == PLUMB_PHASE_FORWARD && shown)
             context.stack = plumb_call_stack(context.stack);
         /* The node of this operator exists already: its number is the last one given out. */
         const int64_t made = number_of_next() - 1;
@@ -246,7 +247,7 @@ static PyObject *run_recorded(struct entry *entry, PyObject *arguments, PyObject
 {
     struct plumb_op_call call;
     PyObject *expected = NULL, *result = NULL;
-    plumb_op_enter(&call, entry->op, find_context(entry->op));
+    plumb_op_enter(&call, entry->op, find_context(entry->op, plumb_op_is_recorded(entry->op)));
     if (call.recorded) {
         walk(&call, arguments, INPUT, 0);
         walk_keywords(&call, keywords);
@@ -311,7 +312,7 @@ static PyObject *context_now(PyObject *self, PyObject *unused)
     static const struct plumb_op any = {.flags = 0};
     (void)self;
     (void)unused;
-    const struct plumb_op_context context = find_context(&any);
+    const struct plumb_op_context context = find_context(&any, true);
     return Py_BuildValue("(is)", (int)context.phase, plumb_module_path(context.module));
 }
 
