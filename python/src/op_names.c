@@ -17,6 +17,7 @@ static atomic_int missed;
 struct near {
     const char *name, *overload;
     struct plumb_op *op;
+    bool lasting; /* the two addresses are of a schema that stays */
 };
 static _Thread_local struct near cache[NEAR];
 
@@ -127,20 +128,38 @@ bool plumb_op_names_add(PyObject *list)
     return count >= 0;
 }
 
-struct plumb_op *plumb_op_find(const char *name, const char *overload)
+bool plumb_op_is_engine(const char *name)
+{
+    return strncmp(name, "autograd::engine", 16) == 0;
+}
+
+static struct plumb_op *find(const char *name, const char *overload, bool schema)
 {
     struct near *near = &cache[((uintptr_t)name >> 4 ^ (uintptr_t)overload >> 3) & (NEAR - 1)];
-    /* The address of a text that is no schema's may come back with other content. */
-    if (near->op && near->name == name && near->overload == overload &&
-        is_named(near->op, name, overload))
+    /* torch's own operators stay, and so do the names of their schemas; where others lay another text may
+     * come to lie. */
+    if (near->name == name && near->overload == overload &&
+        ((schema && near->lasting) || is_named(near->op, name, overload)))
         return near->op;
+    if (plumb_op_is_engine(name))
+        return NULL;
     struct plumb_op *op =
         atomic_load_explicit(&slots[slot_of(name, overload)], memory_order_acquire);
     if (op)
-        *near = (struct near){name, overload, op};
+        *near = (struct near){name, overload, op, schema && (op->flags & PLUMB_OP_TORCH)};
     else if (strstr(name, "::") && !strchr(name, ' '))
         atomic_fetch_add(&missed, 1);
     return op;
+}
+
+struct plumb_op *plumb_op_find(const char *name, const char *overload)
+{
+    return find(name, overload, false);
+}
+
+struct plumb_op *plumb_op_of_schema(const char *name, const char *overload)
+{
+    return find(name, overload, true);
 }
 
 int plumb_op_names_missed(void)

@@ -41,6 +41,10 @@ struct plumb_op {
 bool plumb_op_names_add(PyObject *list);
 /* NULL: no operator of that name; `name` may then be any text. */
 struct plumb_op *plumb_op_find(const char *name, const char *overload);
+/* The same if texts that name an operator are those of its schema, and no copies. */
+struct plumb_op *plumb_op_of_schema(const char *name, const char *overload);
+/* No operator, but the autograd engine evaluating a node. */
+bool plumb_op_is_engine(const char *name);
 /* Operators that were met but are not in the table, since the last call. */
 int plumb_op_names_missed(void);
 /* {"aten::add.Tensor": how often it was seen}; NULL with an exception. Counts begin again. */

@@ -268,10 +268,10 @@ static const struct plumb_torch_callback operators = {
 static enum frame frame_of(const struct plumb_torch_record *record, struct plumb_op **op)
 {
     const char *name = torch.name(record);
-    if (strncmp(name, "autograd::engine", 16) == 0)
-        return FRAME_ENGINE;
-    *op = plumb_op_find(name, torch.overload(record));
-    return *op && !((*op)->flags & PLUMB_OP_COMPOSITE) ? FRAME_OPERATOR : FRAME_OTHER;
+    *op = plumb_op_of_schema(name, torch.overload(record));
+    if (*op)
+        return (*op)->flags & PLUMB_OP_COMPOSITE ? FRAME_OTHER : FRAME_OPERATOR;
+    return plumb_op_is_engine(name) ? FRAME_ENGINE : FRAME_OTHER;
 }
 
 static void start_function(struct thread *thread, const struct plumb_torch_record *record)

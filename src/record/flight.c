@@ -39,7 +39,8 @@ enum plumb_status plumb_flight_open(struct plumb_flight *flight, const char *dir
 }
 
 void plumb_flight_note(struct plumb_flight *flight, enum plumb_flight_what what, int64_t step,
-                       int64_t time_ns, enum plumb_phase phase, int call, const char *text)
+                       int64_t time_ns, enum plumb_phase phase, int call, const char *text,
+                       size_t length)
 {
     if (!flight->base)
         return;
@@ -49,8 +50,8 @@ void plumb_flight_note(struct plumb_flight *flight, enum plumb_flight_what what,
                                      .what = what,
                                      .phase = phase,
                                      .call = call < UINT16_MAX ? (uint16_t)call : UINT16_MAX};
-    const size_t length = strnlen(text, sizeof slot.text - 1);
-    memcpy(slot.text, text, length);
+    const size_t most = sizeof slot.text - 1;
+    memcpy(slot.text, text, length < most ? length : most);
     const size_t at = (size_t)((slot.number - 1) % flight->slots);
     plumb_flight_store_slot(flight->base + PLUMB_FLIGHT_HEADER + at * PLUMB_FLIGHT_SLOT, &slot);
 }

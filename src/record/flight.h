@@ -13,9 +13,10 @@ struct plumb_flight {
 
 enum plumb_status plumb_flight_open(struct plumb_flight *flight, const char *directory,
                                     size_t slots, struct plumb_error *err);
-/* `text` may be several parts joined by the caller; it is cut to fit. */
+/* `text`, `length` bytes long, is cut to fit. */
 void plumb_flight_note(struct plumb_flight *flight, enum plumb_flight_what what, int64_t step,
-                       int64_t time_ns, enum plumb_phase phase, int call, const char *text);
+                       int64_t time_ns, enum plumb_phase phase, int call, const char *text,
+                       size_t length);
 /* `message` may be NULL. */
 void plumb_flight_end(struct plumb_flight *flight, enum plumb_flight_state state,
                       const char *message);

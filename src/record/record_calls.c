@@ -32,7 +32,7 @@ static void end_step(struct plumb_recorder *recorder, int64_t now)
     if (batch)
         plumb_batch_add(batch, &row);
     plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_STEP_END, recorder->step, now,
-                      PLUMB_PHASE_FORWARD, 0, "");
+                      PLUMB_PHASE_FORWARD, 0, "", 0);
     if (recorder->save == PLUMB_SAVE_TENSORS && !recorder->stopped)
         plumb_recorder_finish_step(recorder);
     if (!recorder->has_thread && now - recorder->flushed_ns > FLUSH_AFTER_NS)
@@ -52,7 +52,7 @@ void plumb_record_step_begin(struct plumb_recorder *recorder, int64_t step)
     recorder->step = step;
     recorder->step_began_ns = now;
     plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_STEP_BEGIN, step, now,
-                      PLUMB_PHASE_FORWARD, 0, "");
+                      PLUMB_PHASE_FORWARD, 0, "", 0);
     plumb_recorder_set_wants(recorder);
     (void)pthread_mutex_unlock(&recorder->lock);
 }
@@ -157,6 +157,7 @@ void plumb_record_collective(struct plumb_recorder *recorder,
     if (collective->group)
         plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_COLLECTIVE, recorder->step,
                           collective->end_ns, PLUMB_PHASE_COLLECTIVE,
-                          (int)(collective->sequence & 0xffff), collective->group);
+                          (int)(collective->sequence & 0xffff), collective->group,
+                          strlen(collective->group));
     (void)pthread_mutex_unlock(&recorder->lock);
 }

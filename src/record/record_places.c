@@ -119,7 +119,7 @@ static void enter(struct plumb_recorder *recorder, struct plumb_place *place, in
     }
     if (place)
         plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_ENTER, recorder->step, now,
-                          place->phase, number, place->label.text);
+                          place->phase, number, place->label.text, place->label.length);
     visits[depth++] = (struct plumb_visit){.serial = recorder->serial,
                                            .place = place,
                                            .call = number,
@@ -214,7 +214,8 @@ void plumb_record_leave(struct plumb_recorder *recorder)
     const int64_t now = plumb_record_now();
     (void)pthread_mutex_lock(&recorder->lock);
     plumb_flight_note(&recorder->flight, PLUMB_FLIGHT_LEAVE, recorder->step, now,
-                      visit.place->phase, visit.call, visit.place->label.text);
+                      visit.place->phase, visit.call, visit.place->label.text,
+                      visit.place->label.length);
     if (recorder->level != PLUMB_LEVEL_WATCH)
         add_span(recorder, &visit, now);
     (void)pthread_mutex_unlock(&recorder->lock);

@@ -70,7 +70,7 @@ static uint64_t hash_kind(const struct plumb_value *value)
     hash ^= hash >> 32;
     for (const char *at = value->name; *at; at++)
         hash = (hash ^ (unsigned char)*at) * odd;
-    return hash;
+    return hash | 1;
 }
 
 static bool is_same(const struct plumb_tensor_kind *kind, uint64_t hash,
@@ -108,17 +108,15 @@ static struct plumb_tensor_kind *find_kind(struct plumb_recorder *recorder,
         return NULL;
     const uint64_t hash = hash_kind(value);
     const size_t at = hash >> (64 - PLUMB_KINDS_BITS);
-    struct plumb_tensor_kind **slot = &recorder->kinds[at];
-    for (size_t i = 0; i < NEAR && *slot; i++) {
-        if (is_same(*slot, hash, value))
-            return *slot;
-        slot = &recorder->kinds[(at + i + 1) & MASK];
+    struct plumb_tensor_kind *kind = &recorder->kinds[at];
+    for (size_t i = 0; i < NEAR && kind->hash; i++) {
+        if (is_same(kind, hash, value))
+            return kind;
+        kind = &recorder->kinds[(at + i + 1) & MASK];
     }
-    if (strlen(value->name) >= PLUMB_KIND_SLOT)
-        return NULL;
-    if (!*slot)
-        *slot = plumb_recorder_keep(recorder, sizeof **slot);
-    return *slot && set_kind(recorder, *slot, hash, value) ? *slot : NULL;
+    return strlen(value->name) < PLUMB_KIND_SLOT && set_kind(recorder, kind, hash, value)
+               ? kind
+               : NULL;
 }
 
 static bool name_kind(struct plumb_recorder *recorder, struct plumb_batch *batch,
@@ -154,9 +152,17 @@ static bool name_part(struct plumb_recorder *recorder, struct plumb_batch *batch
 static bool name_place(struct plumb_recorder *recorder, struct plumb_batch *batch,
                        struct plumb_place *place, struct plumb_block_tensor *row)
 {
+    if (place->serial != batch->serial) {
+        if (!name_part(recorder, batch, place->module, &place->module_text,
+                       &place->module_id) ||
+            !name_part(recorder, batch, place->name, &place->name_text, &place->name_id))
+            return false;
+        place->serial = batch->serial;
+    }
+    row->module = place->module_id;
+    row->op = place->name_id;
     row->phase = (uint8_t)place->phase;
-    return name_part(recorder, batch, place->module, &place->module_text, &row->module) &&
-           name_part(recorder, batch, place->name, &place->name_text, &row->op);
+    return true;
 }
 
 void plumb_recorder_add_tensor(struct plumb_recorder *recorder, const struct plumb_visit *visit,

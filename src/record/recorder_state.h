@@ -22,7 +22,7 @@ enum {
     WANTS_TENSORS = 4 /* and the level says so */
 };
 
-enum { PLUMB_KIND_SLOT = 40, PLUMB_KIND_RANK = 6, PLUMB_KINDS_BITS = 12 };
+enum { PLUMB_KIND_SLOT = 40, PLUMB_KIND_RANK = 6, PLUMB_KINDS_BITS = 10 };
 
 /* A text that rows of tensors refer to, kept for good, and where it is in a batch. */
 struct plumb_text {
@@ -51,6 +51,8 @@ struct plumb_place {
     enum plumb_phase phase;
     int64_t step; /* of the last call, and how many there were in that step */
     int calls;
+    uint64_t serial; /* of the batch of tensors that the two ids belong to */
+    uint32_t module_id, name_id;
     struct plumb_text *module_text, *name_text; /* NULL: not needed yet, or no room */
 };
 
@@ -120,8 +122,8 @@ struct plumb_recorder {
     struct plumb_error failure;
     struct plumb_flight flight;
     struct plumb_table place_names, texts;
-    struct plumb_text track;                                /* of the spans of places */
-    struct plumb_tensor_kind *kinds[1 << PLUMB_KINDS_BITS]; /* by their hash */
+    struct plumb_text track;                               /* of the spans of places */
+    struct plumb_tensor_kind kinds[1 << PLUMB_KINDS_BITS]; /* by their hash; 0: none */
     struct plumb_place **places;
     size_t place_count, place_capacity;
     struct plumb_arena place_arena;
