@@ -276,10 +276,20 @@ static void measure_doubles(enum plumb_dtype part, double *values, size_t n, dou
         (void)measure_finite(part, PLUMB_F64, values, kept, pivot, &none, NULL, block);
 }
 
-static struct plumb_block_stats empty_block(size_t n)
+/* Copied, which is quicker than to set all to 0 for every block. */
+static const struct plumb_block_stats nothing_found = {.min = (double)INFINITY,
+                                                       .max = -(double)INFINITY};
+
+/* What has to be widened; doubles that are not finite. */
+static void measure_wide(enum plumb_dtype part, const void *values, size_t n, double pivot,
+                         struct plumb_block_stats *block)
 {
-    return (struct plumb_block_stats){
-        .count = n, .min = (double)INFINITY, .max = -(double)INFINITY};
+    const struct plumb_block_habits none = {.quick = false};
+    double wide[PLUMB_BLOCK];
+    plumb_widen(part, values, n, wide);
+    if (part == PLUMB_F64 ||
+        !measure_finite(part, PLUMB_F64, wide, n, pivot, &none, NULL, block))
+        measure_doubles(part, wide, n, pivot, block);
 }
 
 void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
@@ -287,7 +297,8 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
                          struct plumb_fingerprint_state *print, struct plumb_block_stats *block)
 {
     const bool direct = plumb_kernel_is_direct(part), guess = habits->gaps;
-    *block = empty_block(n);
+    *block = nothing_found;
+    block->count = n;
     if (direct && !guess &&
         measure_finite(part, part, values, n, pivot, habits, print, block)) {
         habits->zeros = block->zero > 0;
@@ -298,13 +309,9 @@ void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, do
     if (direct && part != PLUMB_F64) {
         measure_gaps(part, values, n, pivot, habits, print, block);
     } else {
-        const struct plumb_block_habits none = {.quick = false};
-        double wide[PLUMB_BLOCK];
         if (print)
             plumb_fingerprint_add(print, values, n * plumb_dtype_size(part));
-        plumb_widen(part, values, n, wide);
-        if (direct || !measure_finite(part, PLUMB_F64, wide, n, pivot, &none, NULL, block))
-            measure_doubles(part, wide, n, pivot, block);
+        measure_wide(part, values, n, pivot, block);
     }
     habits->gaps = block->finite < n;
     habits->zeros = block->zero > 0;

@@ -17,10 +17,21 @@ struct moments {
     int exponent;
 };
 
+/* Field by field: of a structure this long the compiler would make a slow loop, and small tensors are many. */
 void plumb_stats_begin(struct plumb_stats_state *state)
 {
-    *state = (struct plumb_stats_state){
-        .counts = {.min = (double)INFINITY, .max = -(double)INFINITY}};
+    static const struct plumb_stats no_counts = {.min = (double)INFINITY,
+                                                 .max = -(double)INFINITY};
+    static const struct plumb_total no_total = {.high = 0};
+    state->counts = no_counts;
+    state->finite = 0;
+    state->sum = state->absolute = no_total;
+    state->mean = state->spread = state->pivot = 0;
+    state->exponent = 0;
+    state->begun = false;
+    state->habits = (struct plumb_block_habits){.quick = false};
+    state->gathered.finite = 0;
+    state->gathered.pivot = 0;
 }
 
 bool plumb_stats_are_quick(int parts, size_t count)
