@@ -90,7 +90,8 @@ PLUMB_AVX2_INLINE void add_lanes(struct double_registers *sum, const __m256 *lan
     sum->high = _mm256_add_pd(sum->high, wide.high);
 }
 
-/* While these words are at hand, those a piece further are on their way. */
+/* While these words are at hand, those a piece further are on their way, past the second-level cache: what the
+ * network left there is worth more than what is looked at once. */
 PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, __m256i *print,
                                      struct quick_wish wish, const unsigned char *from,
                                      __m256 pivot, const uint32_t *keys)
@@ -99,7 +100,7 @@ PLUMB_AVX2_INLINE void look_at_group(struct quick_registers *r, __m256i *print,
     struct group_registers g = {{nothing, nothing}, {nothing, nothing}, {nothing, nothing}};
     for (size_t i = 0; i < PLUMB_QUICK_GROUP; i += 16) {
         const unsigned char *at = from + 4 * i;
-        _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
+        _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_NTA);
         look_at_eight(r, &g, 0, wish, load_floats(PLUMB_F32, at), pivot);
         if (wish.prints)
             *print = print_eight(*print, load_bits(at), keys + i);
