@@ -165,7 +165,7 @@ class Collectives:
     def settle(self, at_last=False):
         """What C++ waited for, or nobody: recorded if it has come to its end. At last also the rest, without a result."""
         for pending in list(self.pending.values()):
-            done = pending.work.is_completed()
+            done = is_done(pending)
             if done or at_last:
                 self.finished(pending, done)
 
@@ -202,6 +202,18 @@ class Collectives:
 
     def step_begins(self):
         self.calls.clear()
+
+
+def is_done(pending):
+    """Has somebody waited for the result? The reducer waits for the Future, which is there a moment before the Work says so."""
+    if pending.work.is_completed():
+        return True
+    if any(tensor.device.type != "cpu" for tensor in flat(pending.results)):
+        return False  # of a device, its Future is there when the work was handed over
+    try:
+        return pending.work.get_future().done()
+    except RuntimeError:  # this backend has none
+        return False
 
 
 def group_name(boxed):
