@@ -53,6 +53,7 @@ void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns
     for (size_t i = 0; i < PLACES; i++)
         atomic_store(&records.places[i].op, NULL);
     records.place_count = 0;
+    plumb_op_names_begin();
     for (int i = 0; i < SLOTS; i++) {
         (void)snprintf(slot_names[0][i], sizeof slot_names[0][i], "input%d", i);
         (void)snprintf(slot_names[1][i], sizeof slot_names[1][i], "output%d", i);

@@ -8,8 +8,8 @@
  *     H    = sum over k of B[k] * P^k
  *     then, with n the number of bytes (shifts bring in zeros):
  *     H ^= n * C1;  H ^= H >> 32;  H *= C2;  H ^= H >> 29
- * K[j] is the upper half of the (j + 1)-th output of splitmix64 started at 0x706c756d62 ("plumb"). P, C1 and C2 are below. Sums commute, so threads and devices may split the
- * words as they like; docs/fingerprint.md has the same in a few torch operations.
+ * K[j] is the upper half of the (j + 1)-th output of splitmix64 started at 0x706c756d62 ("plumb"). P, C1 and C2
+ * are in fingerprint.c. Sums commute, so threads and devices may split the words as they like; docs/fingerprint.md has the same in a few torch operations.
  */
 #ifndef PLUMB_KERNEL_FINGERPRINT_H
 #define PLUMB_KERNEL_FINGERPRINT_H

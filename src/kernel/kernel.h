@@ -2,8 +2,8 @@
  * kernel.h - the inner loops: what is computed over one block of at most 4096 elements.
  *
  * Each kernel exists as portable C (the reference) and for AVX2, and both give the same bits:
- * sums are fp64 per element, elements go to fixed lanes, and the lanes are folded in one
- * fixed order (kernel_lanes.h). A block with a value that is not finite gives a
+ * sums are fp64 per element (the quick ones fp32 over short groups), elements go to fixed lanes,
+ * and the lanes are folded in one fixed order (kernel_lanes.h). A block with a value that is not finite gives a
  * result with an infinity or NaN in `absolute`; the caller then takes such values out and
  * calls again, so the kernels themselves need no slow path.
  */

@@ -37,6 +37,13 @@ double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
     return isfinite(mean) && mean * mean > near_zero * squares / 8 ? mean : 0;
 }
 
+/* Of the pieces of a block of f32; without a fingerprint there are none. */
+static void join_prints(struct plumb_fingerprint_state *print, const uint64_t *prints, size_t n)
+{
+    for (size_t at = 0; print && at < n; at += PLUMB_FINGERPRINT_WORDS)
+        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
+}
+
 /* What training is made of: both at once. */
 static void sum_and_print(const unsigned char *values, size_t n, double pivot,
                           struct plumb_block_sums *sums, struct plumb_fingerprint_state *print,
@@ -45,11 +52,11 @@ static void sum_and_print(const unsigned char *values, size_t n, double pivot,
     uint64_t prints[PLUMB_BLOCK_PRINTS];
     plumb_kernel()->sums_printed(values, n, pivot, plumb_fingerprint_keys(print), sums, prints,
                                  zero);
-    for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS)
-        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
+    join_prints(print, prints, n);
 }
 
-/* Of what squares are, and sums of a group of them, in single precision. */
+/* Between these the largest value of a block may lie for its squares, and the sums of a group of them, to be
+ * ordinary numbers in single precision. */
 static const double quick_least = 0x1p-40, quick_most = 0x1p60;
 
 static double largest_magnitude(const struct plumb_block_sums *sums)
@@ -66,12 +73,6 @@ static void join_signs(struct plumb_block_sums *sums, double pivot, size_t n)
         sums->absolute = -(pivot * (double)n + sums->sum);
 }
 
-static void join_prints(struct plumb_fingerprint_state *print, const uint64_t *prints, size_t n)
-{
-    for (size_t at = 0; print && at < n; at += PLUMB_FINGERPRINT_WORDS)
-        plumb_fingerprint_join(print, prints[at / PLUMB_FINGERPRINT_WORDS]);
-}
-
 static const struct plumb_print_keys *keys_of(const struct plumb_fingerprint_state *print)
 {
     return print ? plumb_fingerprint_keys(print) : NULL;
@@ -83,8 +84,8 @@ static bool suits_quick_sums(const struct plumb_block_sums *sums)
     return magnitude == 0 || (magnitude >= quick_least && magnitude <= quick_most);
 }
 
-/* As sum_block(), in single precision where it can be. `pivot` has that. */
-static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
+/* As sum_block(), in single precision where it can be. `pivot` has that. Zeros are always counted if asked for. */
+static void sum_quickly(const unsigned char *values, size_t n, double pivot,
                         struct plumb_block_sums *sums, struct plumb_fingerprint_state *print,
                         uint64_t *zero)
 {
@@ -93,7 +94,7 @@ static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
     kernel->quick_sums(values, n, (float)pivot, keys_of(print), sums, prints, zero);
     join_prints(print, prints, n);
     if (isnan(sums->absolute) || !isfinite(largest_magnitude(sums)))
-        return zero != NULL;
+        return; /* the caller sees that, too */
     if (suits_quick_sums(sums)) {
         join_signs(sums, pivot, n);
     } else {
@@ -101,7 +102,6 @@ static bool sum_quickly(const unsigned char *values, size_t n, double pivot,
         kernel->sums(PLUMB_F32, values, n, pivot, sums);
         sums->min_absolute = least;
     }
-    return zero != NULL;
 }
 
 /* The same where some may not be finite: they are counted. */
@@ -211,10 +211,13 @@ static bool measure_finite(enum plumb_dtype part, enum plumb_dtype direct, const
     struct plumb_block_sums sums;
     uint64_t zero = 0, *count = habits->zeros ? &zero : NULL;
     const bool quick = is_quick(habits, direct, n);
-    if (quick)
+    bool counted = count;
+    if (quick) {
         pivot = (double)(float)pivot;
-    const bool counted = quick ? sum_quickly(values, n, pivot, &sums, print, count)
-                               : sum_block(direct, values, n, pivot, &sums, print, count);
+        sum_quickly(values, n, pivot, &sums, print, count);
+    } else {
+        counted = sum_block(direct, values, n, pivot, &sums, print, count);
+    }
     const double magnitude = largest_magnitude(&sums);
     if (isnan(sums.absolute) || !isfinite(magnitude))
         return false;
