@@ -493,7 +493,7 @@ static void test_quick(void **unused)
         struct plumb_stats exact;
         struct plumb_summary quick;
         for (size_t i = 0; i < N; i++)
-            values[i] = (float)(kind == 2 ? 100 + normal() : normal() * (kind ? 1e-20 : 1));
+            values[i] = (float)(kind == 2 ? 100 + normal() : normal() * (kind ? 1e-22 : 1));
         plumb_values_stats(PLUMB_F32, values, EXACT, &exact);
         plumb_values_summarize(PLUMB_F32, values, EXACT,
                                PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK, &quick);
