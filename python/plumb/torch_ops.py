@@ -244,7 +244,7 @@ class Operators:
             self.shown = True
             self.modules.show_weights()
         if self.mode:
-            _plumb.ops_next_step()
+            _plumb.ops_forget()
             self.mode.__enter__()
         else:
             _plumb.ops_start()
@@ -258,7 +258,7 @@ class Operators:
                 self.mode.__exit__(None, None, None)
             else:
                 _plumb.ops_stop()
-            _plumb.ops_next_step()  # what was seen is not believed when nobody watches who writes
+            _plumb.ops_forget()  # what was seen is not believed when nobody watches who writes
             for hook in self.hooks:
                 hook.remove()
 

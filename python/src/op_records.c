@@ -66,9 +66,18 @@ bool plumb_op_is_open(void)
     return records.recorder != NULL;
 }
 
-void plumb_op_records_begin_step(void)
+void plumb_op_records_forget(void)
 {
     plumb_seen_forget_all();
+}
+
+/* Where values are saved, each step has its own. */
+void plumb_op_records_next_step(void)
+{
+    if (records.save == PLUMB_SAVE_TENSORS)
+        plumb_seen_forget_all();
+    else
+        plumb_seen_next_step();
 }
 
 void plumb_op_counts(struct plumb_op_counts *counts)

@@ -13,7 +13,8 @@ enum {
 };
 
 struct entry {
-    int next; /* of the same head; -1: none */
+    int next;   /* of the same head; -1: none */
+    bool lasts; /* beyond the step */
     uintptr_t storage, begin, end;
     enum plumb_dtype dtype;
     enum plumb_op_order order;
@@ -28,7 +29,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct entry entries[MOST];
 static int used, spare = -1; /* entries given back, linked by `next` */
 static int heads[HEADS];     /* index + 1; 0: none */
-static bool started;
+static bool started, lasting;
 
 static size_t head_of(uintptr_t storage)
 {
@@ -98,19 +99,50 @@ void plumb_seen_forget_all(void)
     (void)pthread_mutex_unlock(&lock);
 }
 
+void plumb_seen_lasts(bool lasts)
+{
+    (void)pthread_mutex_lock(&lock);
+    lasting = lasts;
+    (void)pthread_mutex_unlock(&lock);
+}
+
+/* Takes the entry that `link` leads to out of its list. */
+static void give_back(int *link)
+{
+    const int index = *link - 1;
+    *link = entries[index].next;
+    entries[index].next = spare;
+    spare = index;
+}
+
+void plumb_seen_next_step(void)
+{
+    (void)pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < HEADS; i++) {
+        int *link = &heads[i];
+        while (*link) {
+            struct entry *entry = &entries[*link - 1];
+            if (entry->lasts) {
+                entry->lasts = false;
+                link = &entry->next;
+            } else {
+                give_back(link);
+            }
+        }
+    }
+    lasting = false;
+    (void)pthread_mutex_unlock(&lock);
+}
+
 static void forget_range(uintptr_t storage, uintptr_t begin, uintptr_t end)
 {
     int *link = &heads[head_of(storage)];
     while (*link) {
         struct entry *entry = &entries[*link - 1];
-        if (entry->storage == storage && entry->begin < end && begin < entry->end) {
-            const int index = *link - 1;
-            *link = entry->next;
-            entry->next = spare;
-            spare = index;
-        } else {
+        if (entry->storage == storage && entry->begin < end && begin < entry->end)
+            give_back(link);
+        else
             link = &entry->next;
-        }
     }
 }
 
@@ -140,6 +172,7 @@ static void keep(const struct plumb_op_tensor *tensor, uint64_t shape, uint64_t 
     int *head = &heads[head_of(tensor->storage)];
     struct entry *entry = &entries[index];
     entry->next = *head;
+    entry->lasts = lasting;
     entry->storage = tensor->storage;
     entry->begin = (uintptr_t)tensor->data;
     entry->end = tensor->end;

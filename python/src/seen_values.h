@@ -4,7 +4,8 @@
  * An operator's input is nearly always the output of an earlier one, and its numbers need not be computed
  * again as long as nobody wrote to it. Whoever writes passes through the capture and says so here. Because
  * somebody might not (numpy, compiled code, memory given back and taken again), a few words of the values are
- * kept and compared before numbers are believed. Everything is forgotten when a step begins.
+ * kept and compared before numbers are believed. When a step begins, everything is forgotten but what the last one
+ * left for it: weights and what an optimizer keeps of them.
  */
 #ifndef PLUMB_PYTHON_SEEN_VALUES_H
 #define PLUMB_PYTHON_SEEN_VALUES_H
@@ -12,6 +13,10 @@
 #include "op_tensor.h"
 
 void plumb_seen_forget_all(void);
+/* What is seen from now on outlives the step, or does not. */
+void plumb_seen_lasts(bool lasts);
+/* Forgets all that was not seen lasting since the last call. */
+void plumb_seen_next_step(void);
 /* Elements from data to end were written. */
 void plumb_seen_forget(const struct plumb_op_tensor *tensor);
 /* `known` NULL: its memory is new and nothing was written there yet. */

@@ -7,6 +7,7 @@
 #include "torch_ops.h"
 
 #include "call_stacks.h"
+#include "seen_values.h"
 #include "torch_layout.h"
 #include "torch_modules.h"
 #include "torch_silence.h"
@@ -105,6 +106,7 @@ void plumb_torch_ops_mute(int more)
 void plumb_torch_ops_phase(bool optimizer)
 {
     in_optimizer = optimizer;
+    plumb_seen_lasts(optimizer);
     optimizer_stack = optimizer ? plumb_call_stack(0) : 0;
 }
 

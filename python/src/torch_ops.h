@@ -20,7 +20,10 @@
 void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns,
                            enum plumb_save save);
 bool plumb_op_is_open(void);
-void plumb_op_records_begin_step(void);
+/* Nothing is known of any values. */
+void plumb_op_records_forget(void);
+/* Of what the last step left for the next: it is, if operators were recorded all the time. */
+void plumb_op_records_next_step(void);
 
 /* How a running operator is recorded; one for each thread. */
 struct plumb_op_call {

@@ -78,7 +78,7 @@ static PyObject *start(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    plumb_op_records_begin_step();
+    plumb_op_records_forget();
     return PyBool_FromLong(plumb_torch_ops_start());
 }
 
@@ -96,7 +96,15 @@ static PyObject *next_step(PyObject *self, PyObject *unused)
 {
     (void)self;
     (void)unused;
-    plumb_op_records_begin_step();
+    plumb_op_records_next_step();
+    Py_RETURN_NONE;
+}
+
+static PyObject *forget(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    plumb_op_records_forget();
     Py_RETURN_NONE;
 }
 
@@ -190,7 +198,9 @@ static PyMethodDef functions[] = {
     {"ops_open", open_records, METH_VARARGS, "Recorder, pattern, what is saved"},
     {"ops_start", start, METH_NOARGS, "Records operators by the fast route from now on"},
     {"ops_stop", stop, METH_NOARGS, "Ends that"},
-    {"ops_next_step", next_step, METH_NOARGS, "What was seen in the last step is forgotten"},
+    {"ops_next_step", next_step, METH_NOARGS,
+     "Of what was seen in the last step only weights and an optimizer's state are still known"},
+    {"ops_forget", forget, METH_NOARGS, "Nothing of what was seen is known any more"},
     {"ops_optimizer", optimizer_runs, METH_O, "Whether the optimizer's step runs"},
     {"ops_known", known_elsewhere, METH_VARARGS, "Records a tensor whose numbers are known"},
     {"ops_counts", counts, METH_NOARGS, "What was recorded since the beginning"},

@@ -271,6 +271,42 @@ class Operators(CaptureTest):
         most = [r["stats"]["max"] for r in result[0].records("*", 0) if r["slot"] == "input0" and r["shape"] == [64, 784]]
         self.assertEqual(most, [0.0, 2.0])
 
+    def assert_weights(self, route):
+        self.route(route)
+        torch.manual_seed(5)
+        model = nn.Sequential(nn.Linear(32, 64, bias=False), nn.Linear(64, 32, bias=False))
+        optimizer = torch.optim.SGD(model.parameters(), 0.1, momentum=0.9)
+        weights, scanned = [], []
+
+        def step():
+            weights.append([numpy.linalg.norm(layer.weight.detach().numpy().astype(float)) for layer in model])
+            before = _plumb.ops_counts()["scanned_bytes"]
+            loss = model(torch.ones(1, 32)).sum()
+            scanned.append(_plumb.ops_counts()["scanned_bytes"] - before)
+            loss.backward()
+            optimizer.step()
+            optimizer.zero_grad()
+
+        with self.attached(level="op") as result:
+            step()
+            step()
+            with torch.no_grad():
+                model[0].weight[3] = 7  # by an operator
+            model[1].weight.detach().numpy()[:] *= 2  # and by none
+            step()
+        found = [[r["stats"]["l2"] for r in result[0].records("*.mm", number)
+                  if r["phase"] == "forward" and r["slot"] == "input1"] for number in range(3)]
+        for row, expected in zip(found, weights, strict=True):
+            numpy.testing.assert_allclose(row, expected, rtol=1e-12)
+        size = sum(layer.weight.nbytes for layer in model)
+        self.assertEqual([count >= size for count in scanned], [True, False, True], scanned)
+
+    def test_weights_are_looked_at_again_only_if_written(self):
+        self.assert_weights("record-function")
+
+    def test_weights_are_looked_at_again_only_if_written_in_a_dispatch_mode(self):
+        self.assert_weights("dispatch-mode")
+
     def test_tensors_that_cannot_be_read_are_passed_over(self):
         weight = nn.Parameter(torch.ones(3))
         optimizer = torch.optim.SGD([weight], 0.1)
