@@ -1,5 +1,5 @@
 /*
- * kernel.h - the inner loops: what is computed over one block of at most 4096 elements.
+ * kernel.h - the inner loops: what is computed over one block of at most 4096 elements, for quick sums 16384.
  *
  * Each kernel exists as portable C (the reference) and for AVX2, and both give the same bits:
  * sums are fp64 per element (the quick ones fp32 over short groups), elements go to fixed lanes,
@@ -15,7 +15,10 @@
 enum {
     PLUMB_BLOCK = 4096,             /* elements: of two types of 16 or 32 bits they fit in L1 */
     PLUMB_FINGERPRINT_WORDS = 1024, /* 32-bit words of a fingerprint block */
-    PLUMB_BLOCK_PRINTS = PLUMB_BLOCK / PLUMB_FINGERPRINT_WORDS, /* of a block of f32 */
+    PLUMB_QUICK_BLOCK =
+        4 *
+        PLUMB_BLOCK, /* elements of f32: one pass over them has less to do before and after */
+    PLUMB_BLOCK_PRINTS = PLUMB_QUICK_BLOCK / PLUMB_FINGERPRINT_WORDS, /* of a block of f32 */
     PLUMB_QUICK_GROUP = 512, /* elements whose sums are taken in single precision */
     PLUMB_ULP_LIMITS = PLUMB_ULP_BUCKETS - 1,
 };
@@ -71,7 +74,8 @@ struct plumb_print_keys {
 };
 
 /* `direct` types, which kernels read as they lie in memory: f64, f32, f16, bf16. Everything
- * else is widened to f64 first. Pointers need no alignment. */
+ * else is widened to f64 first. Pointers need no alignment. `n` is at most PLUMB_BLOCK, where quick sums, and what
+ * stands in for them, are concerned PLUMB_QUICK_BLOCK. */
 struct plumb_kernel {
     const char *name;
     void (*f16_from_f32)(const void *from, size_t count, void *to); /* nearest even */

@@ -34,7 +34,7 @@ static void f32_from_f16(const void *from, size_t count, void *to)
 static void add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_sum_lanes *lanes)
 {
-    double values[PLUMB_BLOCK];
+    double values[PLUMB_QUICK_BLOCK];
     plumb_widen(direct, x, n, values);
     for (size_t i = 0; i < n; i++)
         sum_lane_add(lanes, i % SUM_LANES, values[i], pivot);
@@ -52,7 +52,7 @@ static void sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
 static void finite_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                         struct plumb_block_sums *result, struct plumb_block_special *special)
 {
-    double values[PLUMB_BLOCK];
+    double values[PLUMB_QUICK_BLOCK];
     struct plumb_sum_lanes lanes;
     plumb_widen(direct, x, n, values);
     sum_lanes_clear(&lanes);
@@ -65,7 +65,7 @@ static void finite_sums(enum plumb_dtype direct, const void *x, size_t n, double
 static void counts(enum plumb_dtype direct, const void *x, size_t n, double low, double high,
                    struct plumb_block_counts *result)
 {
-    double values[PLUMB_BLOCK];
+    double values[PLUMB_QUICK_BLOCK];
     plumb_widen(direct, x, n, values);
     *result = (struct plumb_block_counts){0};
     for (size_t i = 0; i < n; i++) {
@@ -130,7 +130,7 @@ static uint64_t fingerprint(const void *words, size_t n, const struct plumb_prin
 static void set_zeros_apart(const void *x, size_t n, struct plumb_block_sums *result,
                             uint64_t *zero)
 {
-    double values[PLUMB_BLOCK];
+    double values[PLUMB_QUICK_BLOCK];
     plumb_widen(PLUMB_F32, x, n, values);
     *zero = 0;
     result->min_absolute = (double)INFINITY;
@@ -184,7 +184,7 @@ static void add_group(const float *x, float pivot, bool skips, struct plumb_sum_
 static void add_groups(const void *x, size_t n, float pivot, bool skips,
                        struct plumb_block_sums *result)
 {
-    float values[PLUMB_BLOCK];
+    float values[PLUMB_QUICK_BLOCK];
     struct plumb_sum_lanes lanes;
     memcpy(values, x, n * sizeof *values);
     sum_lanes_clear(&lanes);

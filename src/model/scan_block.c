@@ -19,8 +19,16 @@
 /* Nearer to 0 than the root of this times the spread, sums of squares lose two bits and need no pivot. */
 static const double near_zero = 4;
 
+size_t plumb_block_size(enum plumb_dtype part, bool quick, size_t left)
+{
+    if (quick && part == PLUMB_F32 && left >= PLUMB_QUICK_BLOCK)
+        return PLUMB_QUICK_BLOCK;
+    return left < PLUMB_BLOCK ? left : PLUMB_BLOCK;
+}
+
 /* From eight elements across the block: near the values whatever single ones do. */
-double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
+double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n,
+                         struct plumb_block_habits *habits)
 {
     double sample[8], squares = 0;
     unsigned char raw[sizeof sample];
@@ -34,6 +42,8 @@ double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n)
                         8;
     for (size_t i = 0; i < 8; i++)
         squares += (sample[i] - mean) * (sample[i] - mean);
+    for (size_t i = 0; i < 8 && habits; i++)
+        habits->zeros |= sample[i] == 0;
     return isfinite(mean) && mean * mean > near_zero * squares / 8 ? mean : 0;
 }
 
@@ -189,7 +199,7 @@ static void scale_block(const void *values, size_t n, double magnitude,
     memcpy(scaled, values, n * sizeof *scaled);
     for (size_t i = 0; i < n; i++)
         scaled[i] = ldexp(scaled[i], -block->exponent);
-    const double pivot = plumb_block_pivot(PLUMB_F64, scaled, n);
+    const double pivot = plumb_block_pivot(PLUMB_F64, scaled, n, NULL);
     plumb_kernel()->sums(PLUMB_F64, scaled, n, pivot, &sums);
     take_sums(block, &sums, pivot, n);
     block->min = low;

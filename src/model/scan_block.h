@@ -1,6 +1,6 @@
 /*
- * scan_block.h - statistics of one block of at most PLUMB_BLOCK values, whatever blocks are around it: threads may
- * share the blocks of a tensor, and what they find is joined in order (scan_stats.h).
+ * scan_block.h - statistics of one block of values, whatever blocks are around it: threads may share the blocks of a
+ * tensor, and what they find is joined in order (scan_stats.h).
  */
 #ifndef PLUMB_MODEL_SCAN_BLOCK_H
 #define PLUMB_MODEL_SCAN_BLOCK_H
@@ -23,9 +23,13 @@ struct plumb_block_habits {
     bool quick; /* see PLUMB_SUMMARY_QUICK */
 };
 
+/* Of the next block, where `left` values are: a chunk has large ones first if its sums are quick. */
+size_t plumb_block_size(enum plumb_dtype part, bool quick, size_t left);
 /* A pivot for the blocks of a chunk, from its first one: 0, or a value among them if they lie far from 0 for
- * their spread. Blocks that lie far from it make the spread of all as large. */
-double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n);
+ * their spread. Blocks that lie far from it make the spread of all as large. `habits`, unless NULL: zeros are
+ * to be expected if some are seen. */
+double plumb_block_pivot(enum plumb_dtype part, const void *values, size_t n,
+                         struct plumb_block_habits *habits);
 /* `print`: the fingerprint on the way, piece by piece while it is near; NULL: none. */
 void plumb_block_measure(enum plumb_dtype part, const void *values, size_t n, double pivot,
                          struct plumb_block_habits *habits,

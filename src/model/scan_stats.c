@@ -129,9 +129,9 @@ void plumb_stats_add_printed(struct plumb_stats_state *state, enum plumb_dtype p
     const unsigned char *from = values;
     struct plumb_block_stats block;
     for (size_t n; count; count -= n, from += n * size) {
-        n = count < PLUMB_BLOCK ? count : PLUMB_BLOCK;
+        n = plumb_block_size(part, state->habits.quick, count);
         if (!state->begun)
-            state->pivot = plumb_block_pivot(part, from, n);
+            state->pivot = plumb_block_pivot(part, from, n, &state->habits);
         state->begun = true;
         plumb_block_measure(part, from, n, state->pivot, &state->habits, print, &block);
         plumb_stats_join(state, &block);

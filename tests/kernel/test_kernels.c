@@ -21,7 +21,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-enum { PAGE = 4096, ROOM = 64 * PAGE };
+enum { PAGE = 4096, ROOM = 256 * PAGE };
 enum sort { ORDINARY, CLOSE, TINY, HUGE_ONES, SPRINKLED, SPARSE, ANY_BITS, SORTS };
 
 static uint64_t state;
@@ -376,11 +376,12 @@ struct result {
     struct plumb_summary quick;
 };
 
-enum { LENGTHS = 28, RESULTS = PLUMB_DTYPE_COUNT * SORTS * LENGTHS };
+enum { LENGTHS = 30, RESULTS = PLUMB_DTYPE_COUNT * SORTS * LENGTHS };
 
 static size_t length_of(size_t i)
 {
-    static const size_t longer[] = {1023, 1024, 1025, 2047, 4095, 4096, 4097, 12288, 12513};
+    static const size_t longer[] = {1023, 1024,  1025,  2047,  4095, 4096,
+                                    4097, 12288, 12513, 16384, 20513};
     const size_t first = LENGTHS - sizeof longer / sizeof *longer;
     return i < first ? i * i * 200 / (first * first) : longer[i - first];
 }

@@ -463,18 +463,20 @@ static void compare_team(const float *values, size_t count, int members)
     assert_memory_equal(&alone, &shared, sizeof alone);
 }
 
-/* Values far from 0, near it, with gaps; in several chunks with a rest. */
+/* Values far from 0, near it, with gaps, with zeros; in several chunks with a rest. */
 static void test_team(void **unused)
 {
     const size_t sizes[] = {100, 8 * 4096, 70001, (1 << 18) + 5, (1 << 20) + 4097};
     (void)unused;
     float *values = malloc(sizes[4] * sizeof *values);
     assert_non_null(values);
-    for (int kind = 0; kind < 3; kind++) {
+    for (int kind = 0; kind < 4; kind++) {
         for (size_t i = 0; i < sizes[4]; i++)
             values[i] = (float)(kind == 1 ? 100 + normal() : normal() * (double)(i / 4096 + 1));
         for (size_t i = 40; kind == 2 && i < sizes[4]; i += 1 + i / 3)
             values[i] = i % 2 ? (float)NAN : -(float)INFINITY;
+        for (size_t i = 0; kind == 3 && i < sizes[4]; i += 1 + i % 5)
+            values[i] = 0;
         for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
             for (int members = 1; members < 100; members = members * 3 + 1)
                 compare_team(values, sizes[i], members);
