@@ -248,7 +248,7 @@ PLUMB_API void plumb_values_stats(enum plumb_dtype dtype, const void *values, si
                                   struct plumb_stats *stats);
 PLUMB_API uint64_t plumb_values_fingerprint(enum plumb_dtype dtype, const void *values,
                                             size_t count);
-/* "scalar" or "avx2": which kernels this process uses. */
+/* "scalar", "avx2" or "avx512": which kernels this process uses. */
 PLUMB_API const char *plumb_cpu(void);
 
 /* ---- numbers about two tensors -------------------------------------------------------- */

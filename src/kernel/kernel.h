@@ -1,7 +1,7 @@
 /*
  * kernel.h - the inner loops: what is computed over one block of at most 4096 elements, for quick sums 16384.
  *
- * Each kernel exists as portable C (the reference) and for AVX2, and both give the same bits:
+ * Each kernel exists as portable C (the reference) and for AVX2, some for AVX-512, and all give the same bits:
  * sums are fp64 per element (the quick ones fp32 over short groups), elements go to fixed lanes,
  * and the lanes are folded in one fixed order (kernel_lanes.h). A block with a value that is not finite gives a
  * result with an infinity or NaN in `absolute`; the caller then takes such values out and
@@ -133,10 +133,11 @@ struct plumb_kernel {
                             size_t first);
 };
 
-/* The kernels of this process: chosen once, by the CPU or by PLUMB_CPU=scalar|avx2. */
+/* The kernels of this process: chosen once, by the CPU or by PLUMB_CPU=scalar|avx2|avx512. */
 const struct plumb_kernel *plumb_kernel(void);
 const struct plumb_kernel *plumb_kernel_scalar(void);
-const struct plumb_kernel *plumb_kernel_avx2(void); /* NULL where the CPU lacks it */
+const struct plumb_kernel *plumb_kernel_avx2(void);   /* NULL where the CPU lacks it */
+const struct plumb_kernel *plumb_kernel_avx512(void); /* the same */
 
 bool plumb_kernel_is_direct(enum plumb_dtype dtype);
 

@@ -112,6 +112,22 @@ PLUMB_AVX2_INLINE __m256i print_eight(__m256i sum, __m256i words, const uint32_t
     return _mm256_add_epi64(sum, _mm256_mul_epu32(t, _mm256_srli_epi64(t, 32)));
 }
 
+/* In the order of fold_sum8(). */
+PLUMB_AVX2_INLINE double fold_sums(struct eight sum)
+{
+    const __m256d four = _mm256_add_pd(sum.low, sum.high);
+    const __m128d two =
+        _mm_add_pd(_mm256_castpd256_pd128(four), _mm256_extractf128_pd(four, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(two, _mm_unpackhi_pd(two, two)));
+}
+
+PLUMB_AVX2_INLINE float fold_greatest(__m256 x)
+{
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));
+    four = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(four, _mm_movehdup_ps(four)));
+}
+
 void plumb_avx2_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,
                      struct plumb_block_sums *sums);
 void plumb_avx2_add_sums(enum plumb_dtype direct, const void *x, size_t n, double pivot,

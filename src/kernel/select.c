@@ -15,9 +15,16 @@ static pthread_once_t choosing = PTHREAD_ONCE_INIT;
 static void choose(void)
 {
     const char *wanted = getenv("PLUMB_CPU");
-    const struct plumb_kernel *avx2 = plumb_kernel_avx2();
-    const bool plain = !avx2 || (wanted && strcmp(wanted, "scalar") == 0);
-    atomic_store_explicit(&chosen, plain ? plumb_kernel_scalar() : avx2, memory_order_release);
+    const struct plumb_kernel *const kernels[] = {plumb_kernel_avx512(), plumb_kernel_avx2(),
+                                                  plumb_kernel_scalar()};
+    const struct plumb_kernel *best = NULL;
+    for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++) {
+        if (kernels[i] && wanted && strcmp(wanted, kernels[i]->name) == 0)
+            best = kernels[i];
+        else if (kernels[i] && !best)
+            best = kernels[i];
+    }
+    atomic_store_explicit(&chosen, best, memory_order_release);
 }
 
 const struct plumb_kernel *plumb_kernel(void)

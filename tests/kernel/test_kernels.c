@@ -337,9 +337,26 @@ static void check_quick(const unsigned char *values, size_t n, float pivot,
     }
 }
 
+/* As the reference, which is checked on the way. */
+static void compare_quick(const unsigned char *values, size_t n, float pivot,
+                          const struct plumb_print_keys *keys,
+                          const struct plumb_kernel *kernel, bool zeros)
+{
+    struct plumb_block_sums sums[2];
+    uint64_t zero[2] = {0, 0};
+    check_quick(values, n, pivot, keys, kernel, zeros);
+    plumb_kernel_scalar()->quick_sums(values, n, pivot, NULL, &sums[0], NULL,
+                                      zeros ? &zero[0] : NULL);
+    kernel->quick_sums(values, n, pivot, NULL, &sums[1], NULL, zeros ? &zero[1] : NULL);
+    assert_memory_equal(&sums[0], &sums[1], sizeof sums[0]);
+    assert_int_equal(zero[0], zero[1]);
+}
+
 static void test_quick_sums(void **unused)
 {
     (void)unused;
+    const struct plumb_kernel *const kernels[] = {plumb_kernel_scalar(), plumb_kernel_avx2(),
+                                                  plumb_kernel_avx512()};
     unsigned char *end = guarded();
     struct plumb_print_keys keys;
     fill_keys(&keys);
@@ -350,20 +367,9 @@ static void test_quick_sums(void **unused)
         if (round % 37 == 0)
             memset(values, 0, 4 * n);
         const float pivot = round % 4 < 2 ? 0 : 0.25F;
-        for (int zeros = 0; zeros < 2; zeros++) {
-            struct plumb_block_sums sums[2];
-            uint64_t zero[2] = {0, 0};
-            check_quick(values, n, pivot, &keys, plumb_kernel_scalar(), zeros);
-            if (!plumb_kernel_avx2())
-                continue;
-            check_quick(values, n, pivot, &keys, plumb_kernel_avx2(), zeros);
-            plumb_kernel_scalar()->quick_sums(values, n, pivot, NULL, &sums[0], NULL,
-                                              zeros ? &zero[0] : NULL);
-            plumb_kernel_avx2()->quick_sums(values, n, pivot, NULL, &sums[1], NULL,
-                                            zeros ? &zero[1] : NULL);
-            assert_memory_equal(&sums[0], &sums[1], sizeof sums[0]);
-            assert_int_equal(zero[0], zero[1]);
-        }
+        for (size_t k = 0; k < sizeof kernels / sizeof *kernels; k++)
+            for (int zeros = 0; zeros < 2 && kernels[k]; zeros++)
+                compare_quick(values, n, pivot, &keys, kernels[k], zeros);
     }
 }
 
@@ -442,11 +448,13 @@ static void test_library(void **unused)
     (void)unused;
     if (!plumb_kernel_avx2())
         skip();
-    struct result *results = mmap(NULL, 2 * RESULTS * sizeof *results, PROT_READ | PROT_WRITE,
-                                  MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    static const char *const variants[] = {"scalar", "avx2", "avx512"};
+    const int count = plumb_kernel_avx512() ? 3 : 2;
+    const size_t size = (size_t)count * RESULTS * sizeof(struct result);
+    struct result *results =
+        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(results != MAP_FAILED);
-    static const char *const variants[] = {"scalar", "avx2"};
-    for (int v = 0; v < 2; v++) {
+    for (int v = 0; v < count; v++) {
         int status = 1;
         const pid_t child = fork();
         if (child == 0)
@@ -456,9 +464,11 @@ static void test_library(void **unused)
     }
     for (size_t i = 0; i < RESULTS; i++)
         check_quick_stats(&results[i]);
-    for (size_t i = 0; i < RESULTS; i++)
-        assert_memory_equal(&results[i], &results[RESULTS + i], sizeof *results);
-    assert_int_equal(munmap(results, 2 * RESULTS * sizeof *results), 0);
+    for (int v = 1; v < count; v++)
+        for (size_t i = 0; i < RESULTS; i++)
+            assert_memory_equal(&results[i], &results[(size_t)v * RESULTS + i],
+                                sizeof *results);
+    assert_int_equal(munmap(results, size), 0);
 }
 
 int main(void)

@@ -1,4 +1,4 @@
-"""The fingerprint of every dtype, from torch operations and from the C kernels (both of them)."""
+"""The fingerprint of every dtype, from torch operations and from the C kernels (all of them)."""
 import os
 import subprocess
 import json
@@ -25,7 +25,7 @@ class FingerprintTest(InteropTest):
         path = self.path("x.pt")
         torch.save(state, path)
         want = {name: fingerprint_of_tensor(tensor) for name, tensor in state.items()}
-        for cpu in ("scalar", "avx2"):
+        for cpu in ("scalar", "avx2", "avx512"):
             self.assertEqual(self.shown(path, cpu), want, cpu)
 
     def test_large_and_strided(self):
@@ -36,5 +36,5 @@ class FingerprintTest(InteropTest):
         path = self.path("x.pt")
         torch.save(state, path)
         want = {name: fingerprint_of_tensor(tensor) for name, tensor in state.items()}
-        for cpu in ("scalar", "avx2"):
+        for cpu in ("scalar", "avx2", "avx512"):
             self.assertEqual(self.shown(path, cpu), want, cpu)
