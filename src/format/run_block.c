@@ -11,7 +11,14 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 const char plumb_block_magic[8] = {'P', 'L', 'U', 'M', 'B', 'B', 'L', 'K'};
 
-enum { ENTRY_SIZE = 40, ENTRIES_AT = 8, ENTRY_NAME = 16 };
+enum {
+    ENTRY_SIZE = 40,
+    ENTRIES_AT = 8,
+    ENTRY_NAME = 16,
+    LARGEST_ROW = 256,
+};
+
+_Static_assert(sizeof(struct plumb_block_tensor) <= LARGEST_ROW, "no row is larger");
 
 #define COLUMN(kind, field, name, type)                                                        \
     {                                                                                          \
@@ -174,6 +181,34 @@ static void put_column(struct plumb_buffer *to, const struct plumb_column *colum
     to->size += round_up(size);
 }
 
+/* Which bits of a row are set in any of them. */
+struct row_bits {
+    unsigned char byte[LARGEST_ROW];
+};
+
+static void gather_bits(struct row_bits *set, const unsigned char *rows, size_t count,
+                        size_t row_size)
+{
+    uint64_t words[LARGEST_ROW / sizeof(uint64_t)] = {0};
+    const size_t width = row_size / sizeof *words;
+    for (size_t i = 0; i < count; i++)
+        for (size_t w = 0; w < width; w++) {
+            uint64_t word;
+            memcpy(&word, rows + i * row_size + w * sizeof word, sizeof word);
+            words[w] |= word;
+        }
+    memcpy(set->byte, words, sizeof words);
+}
+
+/* What is 0 in every row is left out, as most columns of counts are: it is 0 again when it is read. */
+static bool is_needed(const struct plumb_column *column, const struct row_bits *set)
+{
+    bool needed = false;
+    for (size_t i = 0; i < plumb_column_size(column->type); i++)
+        needed |= set->byte[column->offset + i] != 0;
+    return needed;
+}
+
 static void store_header(unsigned char *to, const struct plumb_block_header *header)
 {
     memset(to, 0, PLUMB_BLOCK_HEADER);
@@ -194,20 +229,27 @@ void plumb_block_write(struct plumb_buffer *to, struct plumb_block_header header
                        const void *rows, const char *text, size_t text_size)
 {
     const struct plumb_block_layout *layout = plumb_block_layout(header.kind);
+    const struct plumb_column *columns[PLUMB_BLOCK_MOST_COLUMNS];
     const size_t start = to->size;
-    size_t offset = ENTRIES_AT + (layout->count + 1) * ENTRY_SIZE;
+    size_t kept = 0;
+    struct row_bits set;
+    gather_bits(&set, rows, header.rows, layout->row_size);
+    for (size_t i = 0; i < layout->count; i++)
+        if (is_needed(&layout->columns[i], &set))
+            columns[kept++] = &layout->columns[i];
+    size_t offset = ENTRIES_AT + (kept + 1) * ENTRY_SIZE;
     plumb_buffer_fill(to, '\0', PLUMB_BLOCK_HEADER);
     unsigned char count[ENTRIES_AT] = {0};
-    plumb_store_u32(count, (uint32_t)layout->count + 1);
+    plumb_store_u32(count, (uint32_t)kept + 1);
     plumb_buffer_append(to, count, sizeof count);
-    for (size_t i = 0; i < layout->count; i++) {
-        const size_t size = header.rows * plumb_column_size(layout->columns[i].type);
-        put_entry(to, layout->columns[i].name, layout->columns[i].type, offset, size);
+    for (size_t i = 0; i < kept; i++) {
+        const size_t size = header.rows * plumb_column_size(columns[i]->type);
+        put_entry(to, columns[i]->name, columns[i]->type, offset, size);
         offset += round_up(size);
     }
     put_entry(to, "text", PLUMB_COLUMN_TEXT, offset, text_size);
-    for (size_t i = 0; i < layout->count; i++)
-        put_column(to, &layout->columns[i], rows, header.rows, layout->row_size);
+    for (size_t i = 0; i < kept; i++)
+        put_column(to, columns[i], rows, header.rows, layout->row_size);
     plumb_buffer_append(to, text, text_size);
     plumb_buffer_fill(to, '\0', round_up(text_size) - text_size);
     if (plumb_buffer_failed(to))
@@ -284,6 +326,8 @@ const char *plumb_block_parse(const struct plumb_block_header *header, const voi
         return "its kind is unknown";
     if (plumb_crc32(0, body, (size_t)header->body_size) != header->body_crc)
         return "its checksum does not hold";
+    if (header->rows > PLUMB_BLOCK_MOST_ROWS)
+        return "it has too many rows";
     const uint64_t count = header->body_size < ENTRIES_AT ? 0 : plumb_load_u32(bytes);
     if (count == 0 || count > PLUMB_BLOCK_MOST_COLUMNS ||
         ENTRIES_AT + count * ENTRY_SIZE > header->body_size)

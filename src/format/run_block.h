@@ -33,6 +33,7 @@ enum {
     PLUMB_BLOCK_VERSION = 1,
     PLUMB_BLOCK_HEADER = 64,
     PLUMB_BLOCK_MOST_COLUMNS = 64,
+    PLUMB_BLOCK_MOST_ROWS = 1 << 20,
     PLUMB_BLOCK_LARGEST = 64 << 20, /* bytes of a body */
 };
 
