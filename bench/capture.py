@@ -4,7 +4,7 @@
 
 One process trains without Plumb, one at each level with it, and one more without: the control, which says what chance does
 on this machine. They take turns (turns.py). Where a process lies in memory makes it faster or slower for its whole
-life, so a figure is the median over CAPTURE_PAIRS (3) sets of fresh processes of the median over CAPTURE_TURNS (5). The
+life, so a figure is the median over CAPTURE_PAIRS (3) sets of fresh processes of the median over CAPTURE_TURNS (10). The
 losses of all are compared to the last bit, and each run is looked into when it is over. CAPTURE_NETS and CAPTURE_THREADS (1,2)
 make it smaller. Each figure stands beside what it has to reach.
 """
@@ -17,7 +17,7 @@ import turns
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAIRS = int(os.environ.get("CAPTURE_PAIRS", "3"))
-TURNS = int(os.environ.get("CAPTURE_TURNS", "5"))
+TURNS = int(os.environ.get("CAPTURE_TURNS", "10"))
 NETS = os.environ.get("CAPTURE_NETS", "tiny-gpt,gpt,resnet").split(",")
 THREADS = [int(text) for text in os.environ.get("CAPTURE_THREADS", "1,2").split(",")]
 STEPS = {"tiny-gpt": 4, "gpt": 1, "resnet": 2}  # of a turn

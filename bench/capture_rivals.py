@@ -3,7 +3,7 @@
     build/venv/bin/python bench/capture_rivals.py
 
 Processes train the same network and take turns (turns.py): one as it is, one under `plumb run --level op`, one with the
-reductions, one with msprobe. What is compared is the wall time a step takes longer. CAPTURE_TURNS (5), CAPTURE_NETS
+reductions, one with msprobe. What is compared is the wall time a step takes longer. CAPTURE_TURNS (10), CAPTURE_NETS
 and CAPTURE_THREADS (1,2) make it smaller.
 """
 import json
