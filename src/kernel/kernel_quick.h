@@ -88,8 +88,8 @@ QUICK void look_at_part(struct quick_registers *r, struct group_registers *g, in
         *sum = print(*sum, load_words(from + 4 * first), keys + first);
 }
 
-/* While these words are at hand, those a piece further are on their way, past the second-level cache: what the
- * network left there is worth more than what is looked at once. No loop over the parts: compilers would
+/* While these words are at hand, those a piece further are on their way: what an operator wrote is what the next
+ * one reads, and finds nearer then. No loop over the parts: compilers would
  * leave their registers in memory. */
 QUICK void look_at_group(struct quick_registers *r, words *sum, struct quick_wish wish,
                          const unsigned char *from, floats pivot, const uint32_t *keys)
@@ -99,7 +99,7 @@ QUICK void look_at_group(struct quick_registers *r, words *sum, struct quick_wis
     g.sum[VECTORS - 1] = g.square[VECTORS - 1] = g.absolute[VECTORS - 1] = spread(0);
     for (size_t i = 0; i < PLUMB_QUICK_GROUP; i += 2 * SUM_LANES) {
         const unsigned char *at = from + 4 * i;
-        _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_NTA);
+        _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
         look_at_part(r, &g, 0, sum, wish, at, pivot, keys + i);
         if (VECTORS > 1)
             look_at_part(r, &g, VECTORS - 1, sum, wish, at, pivot, keys + i);
