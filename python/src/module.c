@@ -1,4 +1,5 @@
 /* module.c - the extension module plumb._plumb: put together from the parts listed in parts.def. */
+#include "large_pages.h"
 #include "parts.h"
 
 #include "plumb.h"
@@ -42,6 +43,7 @@ PyMODINIT_FUNC PyInit__plumb(void)
 #include "parts.def"
 #undef PART
     };
+    plumb_use_large_pages();
     PyObject *module = PyModule_Create(&definition);
     bool sound = module && add_constants(module);
     for (size_t i = 0; sound && i < sizeof parts / sizeof *parts; i++)
