@@ -181,7 +181,7 @@ static void put_column(struct plumb_buffer *to, const struct plumb_column *colum
     to->size += round_up(size);
 }
 
-/* Which bits of a row are set in any of them. */
+/* Which bits of a row are set in any of them. Rows of every kind are whole words. */
 struct row_bits {
     unsigned char byte[LARGEST_ROW];
 };

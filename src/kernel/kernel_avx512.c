@@ -1,7 +1,4 @@
-/*
- * kernel_avx512.c - the quick sums of kernel_quick.h with vectors of sixteen; all else is left to AVX2, which is
- * as fast as memory there.
- */
+/* kernel_avx512.c - the quick sums of kernel_quick.h with vectors of sixteen; all else is left to AVX2. */
 #include "kernel_avx2.h"
 
 #if defined(__x86_64__)

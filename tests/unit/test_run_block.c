@@ -2,7 +2,6 @@
 #include "format/run_block.h"
 
 #include "base/bytes.h"
-#include "base/crc32.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,6 +59,31 @@ static void test_columns_of_zeros_are_left_out(void **unused)
     plumb_buffer_release(&two);
 }
 
+/* Of every kind, each column where only the last byte of its only row is set. */
+static void test_no_column_is_lost(void **unused)
+{
+    (void)unused;
+    for (unsigned kind = 0; kind < PLUMB_BLOCK_KINDS; kind++) {
+        const struct plumb_block_layout *layout = plumb_block_layout(kind);
+        for (size_t c = 0; layout && c < layout->count; c++) {
+            const struct plumb_block_header header = {.kind = kind, .rows = 1};
+            const struct plumb_column *column = &layout->columns[c];
+            unsigned char row[256] = {0}, read[256] = {0};
+            struct plumb_buffer bytes;
+            struct plumb_block block;
+            assert_true(layout->row_size <= sizeof row);
+            row[column->offset + plumb_column_size(column->type) - 1] = 1;
+            plumb_buffer_init(&bytes, 1 << 20);
+            plumb_block_write(&bytes, header, row, "", 1);
+            assert_int_equal(column_count(&bytes), 2); /* with the text */
+            assert_null(parse(&bytes, &block));
+            plumb_block_row(&block, 0, read);
+            assert_memory_equal(read, row, layout->row_size);
+            plumb_buffer_release(&bytes);
+        }
+    }
+}
+
 static void test_rows_without_columns_are_not_without_end(void **unused)
 {
     (void)unused;
@@ -82,6 +106,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_columns_of_zeros_are_left_out),
+        cmocka_unit_test(test_no_column_is_lost),
         cmocka_unit_test(test_rows_without_columns_are_not_without_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
