@@ -35,6 +35,7 @@ class Session:
         self.against = None  # another run that is compared with
         self.step = 0
         self.in_step = False
+        self.timed = True  # are phases and counters recorded now? Steps that were not asked for have none
         self.over = False  # nothing is recorded any more, whatever happens
         self.how = None  # how the program ended, if not as it should
         self.directory = None
@@ -230,6 +231,7 @@ class Session:
     def _begin(self):
         self.in_step = True
         self.recorder.step_begin(self.step)
+        self.timed = self.recorder.wants_spans()
 
     def end_step(self):
         """The optimizer has done its work: what comes now belongs to the next step."""
@@ -269,7 +271,8 @@ class Session:
             self._with_against("see_series", name, at, value)
 
     def phase(self, name, begin, end):
-        self.later("span", "host/step", name, begin, end)
+        if self.timed:
+            self.later("span", "host/step", name, begin, end)
 
 
 def as_json(value):

@@ -21,10 +21,12 @@ class Stepping:
     def ends(self, optimizer):
         self.updates += 1
         self.stepped.append(id(optimizer))
-        missing = [other for other in self.optimizers if id(other) not in self.stepped
-                   and id(other) not in self.left_out and self.takes_part(other)]
-        if id(optimizer) not in self.left_out and not missing:
+        if id(optimizer) not in self.left_out and (len(self.optimizers) == 1 or not self._has_missing()):
             self._end()
+
+    def _has_missing(self):
+        return any(id(other) not in self.stepped and id(other) not in self.left_out and self.takes_part(other)
+                   for other in self.optimizers)
 
     def _end(self):
         self.stepped.clear()

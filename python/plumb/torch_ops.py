@@ -19,6 +19,8 @@ from .torch_device import FORCED
 from .torch_modules import STATE_SLOTS, Modules
 from .torch_ops_device import Aside, DeviceMode
 
+is_traced = torch.compiler.is_dynamo_compiling  # and not is_compiling(), which asks others in turn
+module_enter, module_leave = _plumb.module_enter, _plumb.module_leave
 COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT, OUT = 1, 2, 4, 8, 16, 32, 64
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::")
 EMPTIES = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "empty_permuted")
@@ -115,13 +117,13 @@ class Mode(_plumb.DispatchBase, Aside, _python_dispatch.TorchDispatchMode):
 
 
 def enters(module, inputs):
-    if not torch.compiler.is_compiling():  # torch.compile follows a hook in Python, and leaves this out
-        _plumb.module_enter(module, inputs)
+    if not is_traced():  # torch.compile follows a hook in Python, and leaves this out
+        module_enter(module, inputs)
 
 
 def leaves(module, inputs, output):
-    if not torch.compiler.is_compiling():
-        _plumb.module_leave(module, inputs, output)
+    if not is_traced():
+        module_leave(module, inputs, output)
 
 
 def prepare_modes():

@@ -12,10 +12,12 @@ class Plan:
 
     def __init__(self, optimizer, number, names):
         self.number = number
+        self.suffix = f".{number}" if number else ""  # of the series of the program's second optimizer and of further ones
         self.groups = [list(group["params"]) for group in optimizer.param_groups]
         self.parameters = [p for group in self.groups for p in group]
         self.names = [names.of_parameter(p, g, i) for g, group in enumerate(self.groups) for i, p in enumerate(group)]
         self.parts = rotation.deal([p.numel() * p.element_size() for p in self.parameters])
+        self.watched = [[self.parameters[i] for i in part] for part in self.parts]
         self.moved = self.before = 0.0
         self.turn = 0
 
@@ -34,9 +36,6 @@ class Updates:
         self.snapshot = _plumb.Snapshot()
         self.watched = []
 
-    def number_of(self, optimizer):
-        return self.plan(optimizer).number
-
     def plan(self, optimizer):
         plan = self.plans.get(id(optimizer))
         if plan is None or not plan.is_of(optimizer):
@@ -46,8 +45,8 @@ class Updates:
             self.plans.know(optimizer, plan)
         return plan
 
-    def before(self, optimizer, suffix, scale):
-        session, plan = self.session, self.plan(optimizer)
+    def before(self, plan, scale):
+        session, suffix = self.session, plan.suffix
         gradients = [grad for p in plan.parameters if (grad := p.grad) is not None]
         if gradients and self.device.is_far(gradients[0]):
             self.device.add_norm(f"grad_norm{suffix}", gradients)
@@ -57,11 +56,11 @@ class Updates:
             session.series(f"grad_norm{suffix}", norm / scale)
             if nonfinite:
                 session.series(f"grad_nonfinite{suffix}", float(nonfinite))
-        self.watched = [plan.parameters[i] for i in plan.parts[plan.turn]]
+        self.watched = plan.watched[plan.turn]
         self.snapshot.take(self.watched)
 
-    def after(self, optimizer):
-        session, plan = self.session, self.plan(optimizer)
+    def after(self, plan):
+        session = self.session
         if not self.watched:
             return
         moved, before = self.snapshot.moved(self.watched)
@@ -72,9 +71,8 @@ class Updates:
         self.watched = []
         plan.turn = (plan.turn + 1) % len(plan.parts)
         if plan.turn == 0:
-            suffix = f".{plan.number}" if plan.number else ""
-            session.series(f"update_norm{suffix}", plan.moved ** 0.5)
-            session.series(f"weight_norm{suffix}", plan.before ** 0.5)
+            session.series(f"update_norm{plan.suffix}", plan.moved ** 0.5)
+            session.series(f"weight_norm{plan.suffix}", plan.before ** 0.5)
             plan.moved = plan.before = 0.0
 
     def record_fingerprints(self, plan):

@@ -15,7 +15,7 @@ from .capture import guarded
 from .identities import Identities
 from .stepping import Stepping
 from .torch_collectives import Collectives
-from .torch_device import DeviceNumbers
+from .torch_device import FORCED, DeviceNumbers
 from .torch_scale import Scales
 from .torch_updates import Updates
 
@@ -119,22 +119,28 @@ class Watch:
 
     def step_ends(self, session):
         recorder, step = session.recorder, session.step
-        self.collectives.settle()
+        if self.collectives.pending:
+            self.collectives.settle()
         self.device.send()
         time = now()
         seconds = (time - self.step_began) / 1e9
         if self.samples and seconds > 0:
             recorder.series("throughput", step, self.samples / seconds)
         recorder.series("skipped", step, float(self.skipped))
-        recorder.counter("memory.resident", time, self._resident())
-        if torch.cuda.is_initialized():
-            recorder.counter("memory.device", time, float(torch.cuda.memory_allocated()))
+        if session.timed:
+            self._count_memory(time)
         self.samples = 0
         self.skipped = False
 
     def closing(self, session):
         self.collectives.settle(at_last=True)
         self.device.receive(wait=True)
+
+    def _count_memory(self, time):
+        recorder = self.session.recorder
+        recorder.counter("memory.resident", time, self._resident())
+        if torch.cuda.is_initialized():
+            recorder.counter("memory.device", time, float(torch.cuda.memory_allocated()))
 
     def _resident(self):
         if self.memory is None:
@@ -171,25 +177,27 @@ class Watch:
         if not self.session.open():
             return None
         root = tensors if isinstance(tensors, torch.Tensor) else tensors[0] if len(tensors) == 1 else None
-        if root is not None and root.numel() == 1:
-            self._add_loss(self.scales.unscaled(root).detach())
+        # Of what a closure computes inside of an update, the first counts.
+        if root is not None and (self.loss is None or not self.optimizer_began):
+            value = self._loss_of(self.scales.unscaled(root))
+            if value is not None:
+                self.loss = value if self.loss is None else self.loss + value
         self.backwards += 1
         return now()
 
-    def _add_loss(self, value):
-        """Kept as a tensor if it is on a device: reading it would wait for the device. Of what a closure
-        computes inside of an update, the first counts."""
-        if self.optimizer_began and self.loss is not None:
-            return
-        if not self.device.is_far(value):
-            value = value.item()
-        self.loss = value if self.loss is None else self.loss + value
+    def _loss_of(self, root):
+        """None if it is not one number. It stays a tensor if it is on a device: reading it would wait for the device."""
+        value = _plumb.number(root) if type(root) is torch.Tensor and not FORCED else None
+        if value is not None or root.numel() != 1:
+            return value
+        return root.detach() if self.device.is_far(root) else root.item()
 
     @guarded
     def after_backward(self, began):
         if began is not None and self.session.recorder:
             self.session.phase("backward", began, now())
-            self.collectives.settle()
+            if self.collectives.pending:
+                self.collectives.settle()
 
     def is_in_backward(self):
         return getattr(self.depth, "inside", False)
@@ -206,13 +214,14 @@ class Watch:
             self.describe()
         self.stepping.begins(optimizer)
         self.optimizer_began = now()
-        suffix = self._suffix(optimizer)
+        plan = self.updates.plan(optimizer)
+        suffix = plan.suffix
         self._record_loss(suffix)
         for number, group in enumerate(optimizer.param_groups):
             rate = group.get("lr")
             if isinstance(rate, (int, float)):
                 session.series(f"lr{suffix}" if number == 0 else f"lr{suffix}.group{number}", float(rate))
-        self.updates.before(optimizer, suffix, self.scales.scale_inside(optimizer))
+        self.updates.before(plan, self.scales.scale_inside(optimizer))
 
     @guarded
     def after_update(self, optimizer, arguments, keywords):
@@ -221,10 +230,11 @@ class Watch:
         end = now()
         self.session.phase("optimizer", self.optimizer_began, end)
         self.optimizer_began = 0
-        self._record_loss(self._suffix(optimizer))
+        plan = self.updates.plan(optimizer)
+        self._record_loss(plan.suffix)
         if self.scales.was_skipped_inside(optimizer):
             self.skipped = True
-        self.updates.after(optimizer)
+        self.updates.after(plan)
         self.stepping.ends(optimizer)
 
     @guarded
@@ -237,7 +247,7 @@ class Watch:
             self.describe()
         self.stepping.begins(optimizer)
         self.skipped = True
-        self._record_loss(self._suffix(optimizer))
+        self._record_loss(self.updates.plan(optimizer).suffix)
         self.stepping.ends(optimizer)
 
     def _record_loss(self, suffix):
@@ -249,11 +259,6 @@ class Watch:
             self.session.series(f"backward_passes{suffix}", float(self.backwards))
         self.loss = None
         self.backwards = 0
-
-    def _suffix(self, optimizer):
-        """"" for the first optimizer of the program, ".1" for the second."""
-        number = self.updates.number_of(optimizer)
-        return f".{number}" if number else ""
 
 
 def has_gradients(optimizer):

@@ -94,6 +94,22 @@ static PyObject *fingerprint(PyObject *self, PyObject *tensor)
     return PyLong_FromUnsignedLongLong(print);
 }
 
+/* None if it is not one number in the host's memory. */
+static PyObject *number(PyObject *self, PyObject *tensor)
+{
+    struct plumb_view view;
+    double value = 0;
+    (void)self;
+    const bool found = plumb_view_of(tensor, &view) == PLUMB_VIEW_READY && view.count == 1 &&
+                       !plumb_dtype_is_complex(view.dtype) &&
+                       plumb_convert_values(view.dtype, view.data, PLUMB_F64, &value, 1,
+                                            PLUMB_ROUND_NEAREST_EVEN, NULL) == PLUMB_OK;
+    plumb_view_release(&view);
+    if (!found)
+        Py_RETURN_NONE;
+    return PyFloat_FromDouble(value);
+}
+
 static PyObject *is_visible(PyObject *self, PyObject *tensor)
 {
     struct plumb_view view;
@@ -107,6 +123,8 @@ static PyMethodDef functions[] = {
     {"norm", norm, METH_O,
      "norm([tensor or None, ...]) -> (L2 of all, elements, not finite, tensors not seen)"},
     {"fingerprint", fingerprint, METH_O, "fingerprint(tensor) -> 64 bits, or None"},
+    {"number", number, METH_O,
+     "number(tensor) -> float; None if it is not one number in the host's memory"},
     {"is_visible", is_visible, METH_O, "Are the values of this tensor in the host's memory?"},
     {NULL, NULL, 0, NULL},
 };

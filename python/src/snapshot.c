@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 4096 }; /* values that are compared at once: they stay in the cache */
+enum { BLOCK = 1024 }; /* values that are subtracted at once */
 
 struct snapshot_object {
     PyObject ob_base;
@@ -77,7 +77,7 @@ struct distance {
     double moved, before; /* squares */
 };
 
-static double square_sum(const float *values, size_t count)
+static double square_sum(const void *values, size_t count)
 {
     struct plumb_summary summary;
     plumb_values_summarize(PLUMB_F32, values, count, PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK,
@@ -85,22 +85,29 @@ static double square_sum(const float *values, size_t count)
     return isfinite(summary.stats.l2) ? summary.stats.l2 * summary.stats.l2 : 0;
 }
 
-/* What nearly all parameters are, at half the cost of a comparison. The bytes may lie anywhere. */
-static void compare_floats(const char *before, const char *after, size_t count,
+/* The bytes may lie anywhere; a length that the compiler knows, so that it uses vectors. */
+static inline void subtract(char *restrict from, const char *restrict after, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        float old, new;
+        memcpy(&old, from + i * sizeof old, sizeof old);
+        memcpy(&new, after + i * sizeof new, sizeof new);
+        new -= old;
+        memcpy(from + i * sizeof new, &new, sizeof new);
+    }
+}
+
+/* What nearly all parameters are, at a third of the cost of a comparison: the change takes the place of the values
+ * before it, which are not needed again. */
+static void compare_floats(char *before, const char *after, size_t count,
                            struct distance *distance)
 {
-    float old[BLOCK], change[BLOCK];
-    for (size_t at = 0, n; at < count; at += n) {
-        n = count - at < BLOCK ? count - at : BLOCK;
-        memcpy(old, before + at * sizeof *old, n * sizeof *old);
-        memcpy(change, after + at * sizeof *change, n * sizeof *change);
-        memset(old + n, 0, (BLOCK - n) * sizeof *old);
-        memset(change + n, 0, (BLOCK - n) * sizeof *change);
-        for (size_t i = 0; i < BLOCK; i++) /* a length that the compiler knows */
-            change[i] -= old[i];
-        distance->moved += square_sum(change, n);
-        distance->before += square_sum(old, n);
-    }
+    const size_t whole = count - count % BLOCK;
+    distance->before += square_sum(before, count);
+    for (size_t at = 0; at < whole; at += BLOCK)
+        subtract(before + at * sizeof(float), after + at * sizeof(float), BLOCK);
+    subtract(before + whole * sizeof(float), after + whole * sizeof(float), count - whole);
+    distance->moved += square_sum(before, count);
 }
 
 static void compare_any(const struct plumb_view *view, const void *before, const void *after,
@@ -118,7 +125,7 @@ static void compare_any(const struct plumb_view *view, const void *before, const
 static void compare(const struct plumb_view *view, size_t at, void *context)
 {
     struct distance *distance = context;
-    const char *before = distance->snapshot->bytes + at;
+    char *before = distance->snapshot->bytes + at;
     const size_t count = (size_t)view->count;
     if (!count || at + plumb_view_bytes(view) > distance->snapshot->size)
         return;
@@ -152,7 +159,7 @@ static void snapshot_dealloc(PyObject *object)
 static PyMethodDef methods[] = {
     {"take", take, METH_O, "take([tensor, ...]): copies their values"},
     {"moved", moved, METH_O,
-     "moved([tensor, ...]) -> (L2 of the change since take, L2 before); the same list"},
+     "moved([tensor, ...]) -> (L2 of the change since take, L2 before); the same list, once"},
     {NULL, NULL, 0, NULL},
 };
 

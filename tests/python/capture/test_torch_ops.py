@@ -94,10 +94,11 @@ def training(kind, **options):
     def step():
         optimizer.zero_grad()
         loss = model(x, y)
+        value = loss.item()  # within the step: what we read of the loss must not be seen beside it
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
-        return loss.item()
+        return value
 
     return model, step
 
