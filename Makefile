@@ -153,6 +153,9 @@ EXTENSION := python/plumb/_plumb.abi3.so
 .PHONY: python wheel
 python: $(EXTENSION) $(PLUMB) ## the Python extension, in place: PYTHONPATH=python
 
+# What `plumb run` needs, wherever it can be built.
+all: $(if $(wildcard $(PYTHON_INCLUDE)/Python.h),$(EXTENSION))
+
 wheel: ## build/wheel/plumb_train-*.whl
 	$(PYTHON) -m pip wheel --quiet --no-deps --wheel-dir $(B)/wheel .
 

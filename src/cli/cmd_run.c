@@ -181,7 +181,7 @@ static void say_nothing(int status)
 {
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
         (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
-                              "step under torch or mindspore\n");
+                              "step was seen under torch or mindspore\n");
     else
         (void)fprintf(stderr,
                       "plumb: nothing was recorded: the command ended before a backward "

@@ -86,7 +86,15 @@ def imported(name, module):
                 capture.start(wish)
                 capture.attach_framework(name)
     except Exception as error:
-        print(f"plumb: nothing is recorded: {type(error).__name__}: {error}", file=sys.stderr)
+        print(f"plumb: nothing is recorded: {reason(error)}", file=sys.stderr)
+
+
+def reason(error):
+    if getattr(error, "name", None) != "plumb._plumb":
+        return f"{type(error).__name__}: {error}"
+    source = os.path.dirname(os.path.dirname(PACKAGE))
+    build = f"make -C {source} python" if os.path.exists(os.path.join(source, "Makefile")) else "make install"
+    return f"Plumb was built without its Python part; for a record install Python's headers (python3-dev), then: {build}"
 
 
 run_the_hidden_one()

@@ -10,6 +10,7 @@ import unittest
 
 from capture_case import EXAMPLES, PLUMB, CaptureTest, plumb
 
+PACKAGE = os.path.dirname(plumb.__file__)
 TRAIN = """
 import torch
 model = torch.nn.Linear(3, 2)
@@ -186,6 +187,21 @@ class Processes(CaptureTest):
         done = self.launch(script, "--a", "-b", status=3)
         self.assertEqual(done.stdout, "[] ['--a', '-b']\n")
         self.assertFalse(os.path.exists(self.path("run")))
+
+    def test_without_the_python_part_it_says_what_to_do(self):
+        tree = self.path("tree")
+        shutil.copytree(PACKAGE, os.path.join(tree, "python", "plumb"), ignore=shutil.ignore_patterns("*.so", "__pycache__"))
+        os.mkdir(os.path.join(tree, "build"))
+        shutil.copy(PLUMB, os.path.join(tree, "build"))
+        for files, advice in ((), "make install"), (("Makefile",), f"make -C {tree} python"):
+            for name in files:
+                open(os.path.join(tree, name), "w").close()
+            done = subprocess.run([os.path.join(tree, "build", "plumb"), "run", "--out", self.path("run"), "--",
+                                   sys.executable, "-c", TRAIN + "print(loss.item())"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertGreater(float(done.stdout), 0)
+            self.assertIn("nothing is recorded: Plumb was built without its Python part", done.stderr)
+            self.assertIn(f"then: {advice}\n", done.stderr)
 
     def test_the_users_own_sitecustomize_runs(self):
         self.script("sitecustomize.py", "print('mine')")

@@ -1,0 +1,58 @@
+"""Numbers about tensors that the always-on level asks the C side for."""
+import unittest
+
+import torch
+
+from capture_case import plumb  # noqa: F401 - finds the package
+from plumb import _plumb
+
+
+class Number(unittest.TestCase):
+    def test_one_number_of_any_type_and_shape(self):
+        for dtype in (torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.uint8, torch.bool):
+            for shape in ((), (1,), (1, 1, 1)):
+                tensor = torch.full(shape, 1.7).to(dtype)
+                self.assertEqual(_plumb.number(tensor), float(tensor.item()))
+        self.assertEqual(_plumb.number(torch.tensor([1.0, 2.5, 3.0])[1]), 2.5)
+        self.assertEqual(_plumb.number(torch.tensor(3.5, requires_grad=True) * 1), 3.5)
+        self.assertTrue(_plumb.number(torch.tensor(float("nan"))) != 0)
+
+    def test_anything_else_has_none(self):
+        for thing in (torch.ones(2), torch.ones(0), torch.tensor(1j), torch.ones(1, device="meta"), None, 3.0, "1"):
+            self.assertIsNone(_plumb.number(thing))
+
+
+class Moved(unittest.TestCase):
+    def assert_moved(self, before, after):
+        snapshot = _plumb.Snapshot()
+        snapshot.take(before)
+        moved, norm = snapshot.moved(after)
+        pairs = [(old.double(), new.double()) for old, new in zip(before, after)]
+        expected = sum((new - old).square().sum().item() for old, new in pairs) ** 0.5
+        self.assertAlmostEqual(moved / expected, 1, 5)
+        self.assertAlmostEqual(norm / sum(old.square().sum().item() for old, _ in pairs) ** 0.5, 1, 5)
+
+    def test_lengths_around_a_block(self):
+        chance = torch.Generator().manual_seed(1)
+        for count in (1, 3, 1023, 1024, 1025, 5000, 16384, 40001):
+            old = torch.randn(count, generator=chance)
+            self.assert_moved([old], [old + 1e-3 * torch.randn(count, generator=chance)])
+
+    def test_several_of_different_types_that_lie_anywhere(self):
+        chance = torch.Generator().manual_seed(2)
+        old = [torch.arange(3, dtype=torch.uint8), torch.randn(70, 50, generator=chance).t(), torch.zeros(0),
+               torch.randn(33, generator=chance).bfloat16(), torch.randn(2000, generator=chance)]
+        self.assert_moved(old, [(tensor * 2 + 1).to(tensor.dtype) for tensor in old])
+
+    def test_small_moves_are_not_lost(self):
+        old = torch.full((20000,), 1e-22)
+        self.assert_moved([old], [old * 3])
+
+    def test_what_did_not_move(self):
+        snapshot = _plumb.Snapshot()
+        snapshot.take([torch.ones(5)])
+        self.assertEqual(snapshot.moved([torch.ones(5)]), (0.0, 5 ** 0.5))
+
+
+if __name__ == "__main__":
+    unittest.main()
