@@ -2,11 +2,12 @@
 
     build/venv/bin/python bench/capture.py [LEVEL...]
 
-One process trains without Plumb, one at each level with it, and one more without: the control, which says what chance does
-on this machine. They take turns (turns.py). Where a process lies in memory makes it faster or slower for its whole
-life, so a figure is the median over CAPTURE_PAIRS (3) sets of fresh processes of the median over CAPTURE_TURNS (10). The
-losses of all are compared to the last bit, and each run is looked into when it is over. CAPTURE_NETS and CAPTURE_THREADS (1,2)
-make it smaller. Each figure stands beside what it has to reach.
+Two processes train without Plumb and one at each level with it; they take turns (turns.py). A level is compared with the mean
+of the two, and the control, one of the two over the other, says what chance does on this machine. Where a process lies
+in memory makes it faster or slower by some hundredths for its whole life, so a figure is the median over CAPTURE_PAIRS
+(9) sets of fresh processes of the median over CAPTURE_TURNS (6). The losses of all are compared to the last bit, and each run is
+looked into when it is over. CAPTURE_NETS and CAPTURE_THREADS (1,2) make it smaller. Each figure stands beside what it has to
+reach, and each network beside the time of a step without Plumb.
 """
 import os
 import statistics
@@ -16,8 +17,8 @@ import tempfile
 import turns
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PAIRS = int(os.environ.get("CAPTURE_PAIRS", "3"))
-TURNS = int(os.environ.get("CAPTURE_TURNS", "10"))
+PAIRS = int(os.environ.get("CAPTURE_PAIRS", "9"))
+TURNS = int(os.environ.get("CAPTURE_TURNS", "6"))
 NETS = os.environ.get("CAPTURE_NETS", "tiny-gpt,gpt,resnet").split(",")
 THREADS = [int(text) for text in os.environ.get("CAPTURE_THREADS", "1,2").split(",")]
 STEPS = {"tiny-gpt": 4, "gpt": 1, "resnet": 2}  # of a turn
@@ -48,19 +49,26 @@ def training(net, threads, level=None, folder=None):
     return turns.Child([os.path.join(HERE, "training_child.py"), net, str(threads)], threads, run)
 
 
+def base_of(turn, level, i):
+    """What the time of a level is compared with."""
+    return turn["without"][i] if level == "control" else (turn["without"][i] + turn["control"][i]) / 2
+
+
 def measure(net, threads, levels):
-    """{level: (ratio of CPU time, ratio of wall time)} of one set of processes."""
-    ratios = {level: [] for level in levels}
+    """{level: (ratio of CPU time, ratio of wall time)} of one set of processes, and the seconds of a step without."""
+    ratios, seconds = {level: [] for level in levels}, []
     with tempfile.TemporaryDirectory() as folder:
-        children = {"without": training(net, threads)}
-        children.update((level, training(net, threads, level, folder)) for level in levels)
+        children = {"without": training(net, threads), "control": training(net, threads)}
+        children.update((level, training(net, threads, level, folder)) for level in levels if level != "control")
         with turns.started(children):
             for _ in range(TURNS):
                 turn = turns.race(children, STEPS[net])
                 turns.same_losses(turn, net)
+                seconds.append(turn["without"][1] / STEPS[net])
                 for level in levels:
-                    ratios[level].append([turn[level][i] / turn["without"][i] for i in (0, 1)])
-    return {level: [statistics.median(column) for column in zip(*rows)] for level, rows in ratios.items()}
+                    ratios[level].append([turn[level][i] / base_of(turn, level, i) for i in (0, 1)])
+    medians = {level: [statistics.median(column) for column in zip(*rows)] for level, rows in ratios.items()}
+    return medians, statistics.median(seconds)
 
 
 def main():
@@ -70,7 +78,10 @@ def main():
     for threads in THREADS:
         for net in NETS:
             levels = [level for level in chosen if (net, threads) in LEVELS[level][3]]
-            sets = [measure(net, threads, levels) for _ in range(PAIRS)] if levels else []
+            measured = [measure(net, threads, levels) for _ in range(PAIRS)] if levels else []
+            sets = [medians for medians, _ in measured]
+            if measured:
+                print(f"{net:<12}{threads:>8}  {1000 * statistics.median(step for _, step in measured):.0f} ms a step without")
             for level in levels:
                 cpu, wall = (statistics.median(one[level][i] for one in sets) for i in (0, 1))
                 most = LEVELS[level][3][net, threads]
