@@ -212,7 +212,7 @@ class Processes(CaptureTest):
     def test_signals_and_status_go_through(self):
         script = self.script("wait.py", "import signal, sys, time\n"
                              "signal.signal(signal.SIGTERM, lambda *a: sys.exit(5))\nprint('ready', flush=True)\n"
-                             "time.sleep(60)")
+                             "for _ in range(600):\n    time.sleep(0.1)")  # a signal just before a sleep waits for its end
         process = subprocess.Popen([PLUMB, "run", "--out", self.path("run"), "--", sys.executable, script],
                                    stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         process.stdout.readline()
