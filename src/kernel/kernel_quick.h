@@ -23,7 +23,13 @@
  */
 #include "kernel_lanes.h"
 
-enum { VECTORS = 2 * SUM_LANES / WIDTH }; /* that sixteen elements take */
+enum {
+    VECTORS = 2 * SUM_LANES / WIDTH, /* that sixteen elements take */
+    /* Pieces at a time; for two there are too few narrow registers. */
+    STREAMS = WIDTH > 8 ? 2 : 1,
+    /* Bytes between what is read and what is fetched. */
+    AHEAD = STREAMS * 4 * PLUMB_FINGERPRINT_WORDS,
+};
 
 /* What a group adds up to. */
 struct group_registers {
@@ -78,35 +84,86 @@ QUICK void look_at_vector(struct quick_registers *r, struct group_registers *g, 
         r->least = lesser_words(code, r->least);
 }
 
+/* `place`: that of the element in its piece. Without prints there are no keys. */
 QUICK void look_at_part(struct quick_registers *r, struct group_registers *g, int part,
-                        words *sum, struct quick_wish wish, const unsigned char *from,
-                        floats pivot, const uint32_t *keys)
+                        words *sum, struct quick_wish wish, const unsigned char *piece,
+                        size_t place, floats pivot, const uint32_t *keys)
 {
-    const size_t first = (size_t)(WIDTH * part);
-    look_at_vector(r, g, part, wish, load(from + 4 * first), pivot);
+    place += (size_t)(WIDTH * part);
+    look_at_vector(r, g, part, wish, load(piece + 4 * place), pivot);
     if (wish.prints)
-        *sum = print(*sum, load_words(from + 4 * first), keys + first);
+        *sum = print(*sum, load_words(piece + 4 * place), keys + place);
 }
 
-/* While these words are at hand, those a piece further are on their way: what an operator wrote is what the next
- * one reads, and finds nearer then. No loop over the parts: compilers would
- * leave their registers in memory. */
-QUICK void look_at_group(struct quick_registers *r, words *sum, struct quick_wish wish,
-                         const unsigned char *from, floats pivot, const uint32_t *keys)
+QUICK struct group_registers clear_group(void)
 {
     struct group_registers g;
     g.sum[0] = g.square[0] = g.absolute[0] = spread(0);
     g.sum[VECTORS - 1] = g.square[VECTORS - 1] = g.absolute[VECTORS - 1] = spread(0);
-    for (size_t i = 0; i < PLUMB_QUICK_GROUP; i += 2 * SUM_LANES) {
-        const unsigned char *at = from + 4 * i;
-        _mm_prefetch((const char *)at + 4 * PLUMB_FINGERPRINT_WORDS, _MM_HINT_T0);
-        look_at_part(r, &g, 0, sum, wish, at, pivot, keys + i);
-        if (VECTORS > 1)
-            look_at_part(r, &g, VECTORS - 1, sum, wish, at, pivot, keys + i);
+    return g;
+}
+
+QUICK void add_registers(struct quick_registers *r, const struct group_registers *g)
+{
+    r->sum = add_group(r->sum, g->sum);
+    r->square = add_group(r->square, g->square);
+    r->absolute = add_group(r->absolute, g->absolute);
+}
+
+/* Sixteen elements. While these words are at hand, those further on are on their way: what an operator wrote is what
+ * the next one reads, and finds nearer then. No loop over the parts: compilers would leave their registers in
+ * memory. */
+QUICK void look_at_parts(struct quick_registers *r, struct group_registers *g, words *sum,
+                         struct quick_wish wish, const unsigned char *piece, size_t place,
+                         floats pivot, const uint32_t *keys)
+{
+    _mm_prefetch((const char *)piece + 4 * place + AHEAD, _MM_HINT_T0);
+    look_at_part(r, g, 0, sum, wish, piece, place, pivot, keys);
+    if (VECTORS > 1)
+        look_at_part(r, g, VECTORS - 1, sum, wish, piece, place, pivot, keys);
+}
+
+/* A piece of PLUMB_FINGERPRINT_WORDS: two groups. */
+QUICK words look_at_piece(struct quick_registers *r, struct quick_wish wish,
+                          const unsigned char *piece, floats pivot, const uint32_t *keys)
+{
+    words sum = words_of(spread(0));
+    for (size_t first = 0; first < PLUMB_FINGERPRINT_WORDS; first += PLUMB_QUICK_GROUP) {
+        struct group_registers g = clear_group();
+        for (size_t i = first; i < first + PLUMB_QUICK_GROUP; i += 2 * SUM_LANES)
+            look_at_parts(r, &g, &sum, wish, piece, i, pivot, keys);
+        add_registers(r, &g);
     }
-    r->sum = add_group(r->sum, g.sum);
-    r->square = add_group(r->square, g.square);
-    r->absolute = add_group(r->absolute, g.absolute);
+    return sum;
+}
+
+/* The same group of two pieces, which lie in two pages of memory: the processor fetches what follows in both, where
+ * in one page it would wait at its end. */
+QUICK void look_at_twins(struct quick_registers *r, struct group_registers *a,
+                         struct group_registers *b, words *sums, struct quick_wish wish,
+                         const unsigned char *pieces, size_t first, floats pivot,
+                         const uint32_t *keys)
+{
+    *a = *b = clear_group();
+    for (size_t i = first; i < first + PLUMB_QUICK_GROUP; i += 2 * SUM_LANES) {
+        look_at_parts(r, a, &sums[0], wish, pieces, i, pivot, keys);
+        look_at_parts(r, b, &sums[1], wish, pieces + 4 * PLUMB_FINGERPRINT_WORDS, i, pivot,
+                      keys);
+    }
+}
+
+/* Two pieces; their groups are added up in order. */
+QUICK void look_at_two(struct quick_registers *r, words *sums, struct quick_wish wish,
+                       const unsigned char *pieces, floats pivot, const uint32_t *keys)
+{
+    struct group_registers a, b, later;
+    sums[0] = sums[1] = words_of(spread(0));
+    look_at_twins(r, &a, &later, sums, wish, pieces, 0, pivot, keys);
+    add_registers(r, &a);
+    look_at_twins(r, &a, &b, sums, wish, pieces, PLUMB_QUICK_GROUP, pivot, keys);
+    add_registers(r, &a);
+    add_registers(r, &later);
+    add_registers(r, &b);
 }
 
 QUICK void look_at_block(struct quick_registers *r, struct quick_wish wish,
@@ -114,13 +171,21 @@ QUICK void look_at_block(struct quick_registers *r, struct quick_wish wish,
                          const struct plumb_print_keys *keys, uint64_t *prints)
 {
     const floats pivot = spread(pivot_value);
-    for (size_t at = 0; at < n; at += PLUMB_FINGERPRINT_WORDS) {
-        words sum = words_of(spread(0));
-        for (size_t i = 0; i < PLUMB_FINGERPRINT_WORDS; i += PLUMB_QUICK_GROUP)
-            look_at_group(r, &sum, wish, from + 4 * (at + i), pivot,
-                          wish.prints ? keys->word + i : NULL);
+    const uint32_t *key = wish.prints ? keys->word : NULL;
+    words sums[2];
+    size_t at = 0;
+    for (; STREAMS > 1 && at + 2 * PLUMB_FINGERPRINT_WORDS <= n;
+         at += 2 * PLUMB_FINGERPRINT_WORDS) {
+        look_at_two(r, sums, wish, from + 4 * at, pivot, key);
+        if (wish.prints) {
+            *prints++ = fold_print(sums[0]);
+            *prints++ = fold_print(sums[1]);
+        }
+    }
+    for (; at < n; at += PLUMB_FINGERPRINT_WORDS) {
+        sums[0] = look_at_piece(r, wish, from + 4 * at, pivot, key);
         if (wish.prints)
-            *prints++ = fold_print(sum);
+            *prints++ = fold_print(sums[0]);
     }
 }
 

@@ -484,6 +484,19 @@ static void test_team(void **unused)
     free(values);
 }
 
+/* More blocks than a round has: 256 of 16384 values. */
+static void test_team_in_rounds(void **unused)
+{
+    const size_t count = (17 << 18) + 20000;
+    (void)unused;
+    float *values = malloc(count * sizeof *values);
+    assert_non_null(values);
+    for (size_t i = 0; i < count; i++)
+        values[i] = (float)(i % 1000) * (float)(i >> 16) - 3;
+    compare_team(values, count, 3);
+    free(values);
+}
+
 /* Sums in single precision over short groups, added up exactly; of few values all is exact. */
 static void test_quick(void **unused)
 {
@@ -521,6 +534,7 @@ int main(void)
         cmocka_unit_test(test_ulp_buckets),
         cmocka_unit_test(test_fingerprint_parts),
         cmocka_unit_test(test_team),
+        cmocka_unit_test(test_team_in_rounds),
         cmocka_unit_test(test_quick),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
