@@ -230,7 +230,8 @@ class Operators(CaptureTest):
             step(), step()
             with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
                 step()
-            return collections.Counter(event.name for event in profile.events())
+            # Under a dispatch mode, the route of older versions, reshape() makes a view instead of an alias.
+            return collections.Counter(event.name.replace("::_reshape_alias", "::view") for event in profile.events())
 
         plain = profiled(training(Attention)[1])
         with self.attached(level="op"):
