@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,22 +113,32 @@ static bool choose_directory(const struct capture_wish *arguments, char **comman
 
 /* ---- while it runs --------------------------------------------------------------------------- */
 
-/* Told now rather than when the training has begun. A job that has waited for its turn for days runs all the same. */
+static bool cannot_be_written(const char *directory, const char *path)
+{
+    (void)fprintf(stderr,
+                  "plumb run: %s: cannot be written (%s: %s); the command runs and "
+                  "nothing is recorded; for a record choose another --out\n",
+                  directory, path, strerror(errno));
+    return false;
+}
+
+/* Told now rather than when the training has begun. A job that has waited for its turn for days runs all the same. The
+ * first directory that is missing is made and removed again: root may write anywhere, as far as access() knows. */
 static bool can_be_made(const char *directory)
 {
-    char path[PATH_SIZE];
+    char path[PATH_SIZE], missing[PATH_SIZE] = "";
     (void)snprintf(path, sizeof path, "%s", directory);
     while (access(path, W_OK | X_OK) != 0) {
         char *slash = strrchr(path, '/');
-        if (errno != ENOENT || !slash || slash == path) {
-            (void)fprintf(stderr,
-                          "plumb run: %s: cannot be written (%s: %s); the command runs and "
-                          "nothing is recorded; for a record choose another --out\n",
-                          directory, path, strerror(errno));
-            return false;
-        }
+        if (errno != ENOENT || !slash || slash == path)
+            return cannot_be_written(directory, path);
+        (void)snprintf(missing, sizeof missing, "%s", path);
         *slash = '\0';
     }
+    if (*missing && mkdir(missing, 0777) == 0)
+        (void)rmdir(missing);
+    else if (*missing && errno != EEXIST)
+        return cannot_be_written(directory, missing);
     return true;
 }
 

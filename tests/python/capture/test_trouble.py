@@ -113,6 +113,16 @@ class Disk(CaptureTest):
         self.assertRegex(done.stderr, r"^plumb run: \S*/file/run: cannot be written \(.*Not a directory\); the command runs and "
                                       r"nothing is recorded; for a record choose another --out\n$")
 
+    def test_a_place_where_nobody_may_make_a_directory(self):
+        """There access() tells root that it may."""
+        done = self.launch("-c", "print('trained')", out="/proc/run")
+        self.assertEqual(done.stdout, "trained\n")
+        self.assertRegex(done.stderr, r"^plumb run: /proc/run: cannot be written \(/proc.*\); .*nothing is recorded.*\n$")
+
+    def test_looking_leaves_nothing_behind(self):
+        self.launch("-c", "print('no training')", out="new/run")
+        self.assertFalse(os.path.exists(self.path("new")))
+
     @contextlib.contextmanager
     def mounted(self, options):
         """A small disk, on which permissions count for root, too."""
