@@ -39,6 +39,7 @@ static size_t smaller(size_t x, size_t y)
     return x < y ? x : y;
 }
 
+/* There are values. */
 static struct cut cut_up(enum plumb_dtype dtype, const void *values, size_t count, int wanted)
 {
     const size_t parts = (size_t)plumb_dtype_parts(dtype);
@@ -49,7 +50,7 @@ static struct cut cut_up(enum plumb_dtype dtype, const void *values, size_t coun
                       .count = count * parts,
                       .chunk = (size_t)plumb_scan_chunk((int64_t)count) * parts};
     const size_t block = plumb_block_size(cut.part, cut.quick, cut.chunk);
-    cut.full = cut.count ? (cut.count - 1) / cut.chunk : 0;
+    cut.full = (cut.count - 1) / cut.chunk;
     cut.each = cut.chunk / block;
     const size_t last = cut.count - cut.full * cut.chunk;
     cut.large = block > PLUMB_BLOCK ? last / block : 0;
@@ -177,12 +178,12 @@ void plumb_values_summarize_by(const struct plumb_team *team, enum plumb_dtype d
                                const void *values, size_t count, int parts,
                                struct plumb_summary *summary)
 {
-    const struct cut cut = cut_up(dtype, values, count, parts);
     if (!team || team->members < 2 || !(parts & PLUMB_SUMMARY_STATS) ||
-        cut.count < (size_t)WORTH_SHARING * PLUMB_BLOCK) {
+        count * (size_t)plumb_dtype_parts(dtype) < (size_t)WORTH_SHARING * PLUMB_BLOCK) {
         plumb_values_summarize(dtype, values, count, parts, summary);
         return;
     }
+    const struct cut cut = cut_up(dtype, values, count, parts);
     struct sums sums;
     begin_sums(&sums, &cut);
     share(team, &cut, &sums);
