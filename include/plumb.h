@@ -592,10 +592,14 @@ struct plumb_team {
     void (*run)(const struct plumb_team *team, void (*task)(void *context, int member),
                 void *context);
 };
-/* The same, with the same bits, by a team; NULL: by the calling thread alone. */
+/* plumb_known_of() and plumb_values_summarize(), with the same bits, by a team; NULL: by the calling thread
+ * alone. */
 PLUMB_API void plumb_known_by(const struct plumb_team *team, enum plumb_dtype dtype,
                               const void *values, size_t count, bool stats,
                               struct plumb_known *known);
+PLUMB_API void plumb_values_summarize_by(const struct plumb_team *team, enum plumb_dtype dtype,
+                                         const void *values, size_t count, int parts,
+                                         struct plumb_summary *summary);
 /* plumb_record_tensor() for a tensor that is recorded more than once, as one op's output is the
  * next one's input. With `known->known` the caller vouches that the values are still the same:
  * they are not looked at, and may be NULL, in which case they are not saved either. Without, this

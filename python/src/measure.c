@@ -6,6 +6,7 @@
 #include "parts.h"
 #include "tensor_view.h"
 #include "torch_ops.h"
+#include "torch_team.h"
 
 #include <math.h>
 
@@ -20,8 +21,9 @@ static bool measure_view(const struct plumb_view *view, struct plumb_summary *su
 {
     const void *values = plumb_view_values(view);
     if (values)
-        plumb_values_summarize(view->dtype, values, (size_t)view->count,
-                               PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK, summary);
+        plumb_values_summarize_by(plumb_torch_team(plumb_view_bytes(view)), view->dtype, values,
+                                  (size_t)view->count,
+                                  PLUMB_SUMMARY_STATS | PLUMB_SUMMARY_QUICK, summary);
     return values;
 }
 

@@ -15,7 +15,6 @@ enum {
     PLACES = 1 << 14,
     SLOTS = 256, /* numbers of slots that have a text ready */
     LABEL = 512,
-    WORTH_SHARING = 128 << 10, /* bytes of a tensor from which a second thread is asked */
     MOST_FAILURES = 4, /* an operator whose tensors torch refuses to show is not asked again */
 };
 
@@ -246,9 +245,9 @@ static void know(const struct plumb_op_tensor *tensor, const void *values, bool 
                  struct plumb_known *known)
 {
     const size_t bytes = (size_t)tensor->count * plumb_dtype_size(tensor->dtype);
-    const struct plumb_team *team = bytes < WORTH_SHARING ? NULL : plumb_torch_team();
     count(&counted.scanned_bytes, bytes);
-    plumb_known_by(team, tensor->dtype, values, (size_t)tensor->count, stats, known);
+    plumb_known_by(plumb_torch_team(bytes), tensor->dtype, values, (size_t)tensor->count, stats,
+                   known);
 }
 
 /* Walks the values: they are new. */

@@ -11,7 +11,6 @@
 #include "torch_layout.h"
 #include "torch_modules.h"
 #include "torch_silence.h"
-#include "torch_team.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -418,5 +417,4 @@ void plumb_torch_ops_after_fork(void)
     if (atomic_load(&generation) & 1)
         atomic_fetch_add(&generation, 1); /* the callbacks stay and do nothing */
     atomic_store(&busy, 0);
-    plumb_torch_team_after_fork();
 }

@@ -18,7 +18,6 @@ static const struct wanted table[] = {
     {cpu, "_ZNK2at14RecordFunction4nameEv", offsetof(struct plumb_torch_symbols, name)},
     {cpu, "_ZNK2at14RecordFunction13overload_nameEv",
      offsetof(struct plumb_torch_symbols, overload)},
-    {cpu, "_ZN2at15get_num_threadsEv", offsetof(struct plumb_torch_symbols, thread_count)},
     {cpu, "_ZN2at18in_parallel_regionEv", offsetof(struct plumb_torch_symbols, in_parallel)},
     {core, "_ZN3c104impl20TorchDispatchModeTLS13any_modes_setEb",
      offsetof(struct plumb_torch_symbols, modes_set)},
@@ -42,9 +41,14 @@ static const struct wanted welcome[] = {
      offsetof(struct plumb_torch_symbols, profiler_runs)},
     {cpu, "_ZN2at24get_record_function_tls_Ev",
      offsetof(struct plumb_torch_symbols, thread_callbacks)},
-    {cpu, "GOMP_parallel", offsetof(struct plumb_torch_symbols, parallel)},
-    {cpu, "omp_get_thread_num", offsetof(struct plumb_torch_symbols, thread_number)},
-    {cpu, "omp_get_num_threads", offsetof(struct plumb_torch_symbols, team_size)},
+};
+
+static const struct wanted threads[] = {
+    {cpu, "_ZN2at15get_num_threadsEv", offsetof(struct plumb_torch_threads, count)},
+    {cpu, "_ZN2at18in_parallel_regionEv", offsetof(struct plumb_torch_threads, in_parallel)},
+    {cpu, "GOMP_parallel", offsetof(struct plumb_torch_threads, parallel)},
+    {cpu, "omp_get_thread_num", offsetof(struct plumb_torch_threads, number)},
+    {cpu, "omp_get_num_threads", offsetof(struct plumb_torch_threads, team_size)},
 };
 
 static const struct wanted graphs[] = {
@@ -66,6 +70,14 @@ void plumb_torch_graph_load(struct plumb_torch_graph *graph)
 {
     for (size_t i = 0; i < sizeof graphs / sizeof *graphs; i++)
         (void)find(&graphs[i], graph);
+}
+
+bool plumb_torch_threads_load(struct plumb_torch_threads *found)
+{
+    bool all = true;
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++)
+        all = find(&threads[i], found) && all;
+    return all;
 }
 
 const char *plumb_torch_symbols_load(struct plumb_torch_symbols *symbols)

@@ -35,16 +35,11 @@ struct plumb_torch_symbols {
     const char *(*overload)(const struct plumb_torch_record *record);
     bool (*modes_set)(bool user_modes_only);
     bool (*in_parallel)(void);
-    int (*thread_count)(void);
     /* Whether operators in this thread make records; NULL, like the next: this torch has none. */
     void (*enable_records)(bool enabled);
     bool (*profiler_runs)(void);
     /* Where what torch knows of this thread's callbacks begins; NULL: not known. */
     void *(*thread_callbacks)(void);
-    /* OpenMP's, with which torch was built: its threads are there already, and wait. */
-    void (*parallel)(void (*body)(void *data), void *data, unsigned threads, unsigned flags);
-    int (*thread_number)(void);
-    int (*team_size)(void);
     /* The shim: 0 is success. A call that fails throws inside, which takes a millisecond. */
     int32_t (*is_defined)(plumb_torch_tensor tensor, bool *defined);
     int32_t (*layout)(plumb_torch_tensor tensor, int32_t *layout);
@@ -64,6 +59,17 @@ struct plumb_torch_graph {
     uint64_t (*next_number)(void); /* that the next node of a graph gets */
 };
 
+/* torch's threads, which are those of OpenMP, with which it was built: they are there already, and wait. */
+struct plumb_torch_threads {
+    int (*count)(void); /* that torch uses */
+    bool (*in_parallel)(void);
+    void (*parallel)(void (*body)(void *data), void *data, unsigned threads, unsigned flags);
+    int (*number)(void);
+    int (*team_size)(void);
+};
+
+/* false: some are not found, and none may be used. */
+bool plumb_torch_threads_load(struct plumb_torch_threads *found);
 void plumb_torch_graph_load(struct plumb_torch_graph *graph);
 /* NULL once all are found, else the name that is missing. */
 const char *plumb_torch_symbols_load(struct plumb_torch_symbols *symbols);

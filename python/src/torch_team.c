@@ -7,11 +7,16 @@
  */
 #include "torch_team.h"
 
-#include "torch_ops.h"
+#include "torch_symbols.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
-static atomic_bool forked;
+enum { WORTH_SHARING = 128 << 10 }; /* bytes of a tensor from which a second thread is asked */
+
+static struct plumb_torch_threads torch;
+static pthread_once_t searched = PTHREAD_ONCE_INIT;
+static atomic_bool usable;
 
 struct work {
     void (*task)(void *context, int member);
@@ -22,10 +27,9 @@ struct work {
 /* In each thread of the team. */
 static void take_part(void *data)
 {
-    const struct plumb_torch_symbols *torch = plumb_torch_ops_symbols();
     const struct work *work = data;
-    const int step = torch->team_size();
-    for (int member = torch->thread_number(); member < work->members; member += step)
+    const int step = torch.team_size();
+    for (int member = torch.number(); member < work->members; member += step)
         work->task(work->context, member);
 }
 
@@ -33,21 +37,29 @@ static void run(const struct plumb_team *team, void (*task)(void *context, int m
                 void *context)
 {
     struct work work = {task, context, team->members};
-    plumb_torch_ops_symbols()->parallel(take_part, &work, (unsigned)team->members, 0);
+    torch.parallel(take_part, &work, (unsigned)team->members, 0);
 }
 
-const struct plumb_team *plumb_torch_team(void)
+/* In a child of fork() there are no such threads. */
+static void give_up(void)
+{
+    atomic_store(&usable, false);
+}
+
+static void search(void)
+{
+    atomic_store(&usable,
+                 plumb_torch_threads_load(&torch) && pthread_atfork(NULL, NULL, give_up) == 0);
+}
+
+const struct plumb_team *plumb_torch_team(size_t bytes)
 {
     static _Thread_local struct plumb_team team = {.run = run};
-    const struct plumb_torch_symbols *torch = plumb_torch_ops_symbols();
-    if (!torch->parallel || !torch->thread_number || !torch->team_size ||
-        atomic_load(&forked) || torch->in_parallel())
+    if (bytes < WORTH_SHARING)
         return NULL;
-    team.members = torch->thread_count();
+    (void)pthread_once(&searched, search);
+    if (!atomic_load_explicit(&usable, memory_order_relaxed) || torch.in_parallel())
+        return NULL;
+    team.members = torch.count();
     return team.members > 1 ? &team : NULL;
-}
-
-void plumb_torch_team_after_fork(void)
-{
-    atomic_store(&forked, true);
 }

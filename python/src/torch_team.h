@@ -4,9 +4,8 @@
 
 #include "plumb.h"
 
-/* NULL: torch uses one thread here, or its threads cannot be used. */
-const struct plumb_team *plumb_torch_team(void);
-/* In a child of fork() they do not exist. */
-void plumb_torch_team_after_fork(void);
+/* For a tensor of that size. NULL: torch is not there or uses one thread, its threads cannot be used, or it is not
+ * worth it. */
+const struct plumb_team *plumb_torch_team(size_t bytes);
 
 #endif

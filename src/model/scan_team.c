@@ -1,10 +1,10 @@
 /*
- * scan_team.c - see scan_team.h. Each member measures a stretch of blocks; they are joined in order by the
- * caller, so that the bits are those of one thread. A round has as many blocks as fit on the stack: of most
- * tensors all, so that a member looks at the share of it that the same thread wrote.
+ * scan_team.c - statistics and fingerprint of large values in memory by several threads of the caller's.
+ *
+ * Each member measures a stretch of blocks; they are joined in order by the caller, so that the bits are those
+ * of one thread. A round has as many blocks as fit on the stack: of most tensors all, so that a member looks at
+ * the share of it that the same thread wrote.
  */
-#include "scan_team.h"
-
 #include "kernel/kernel.h"
 #include "model/dtype.h"
 #include "model/scan_chunks.h"

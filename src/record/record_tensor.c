@@ -7,7 +7,6 @@
 
 #include "model/dtype.h"
 #include "model/file.h"
-#include "model/scan_team.h"
 
 #include <math.h>
 #include <stdio.h>

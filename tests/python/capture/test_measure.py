@@ -1,4 +1,6 @@
 """Numbers about tensors that the always-on level asks the C side for."""
+import os
+import signal
 import unittest
 
 import torch
@@ -20,6 +22,43 @@ class Number(unittest.TestCase):
     def test_anything_else_has_none(self):
         for thing in (torch.ones(2), torch.ones(0), torch.tensor(1j), torch.ones(1, device="meta"), None, 3.0, "1"):
             self.assertIsNone(_plumb.number(thing))
+
+
+class Norm(unittest.TestCase):
+    """Of all gradients together; torch's threads share the work on large ones."""
+
+    def setUp(self):
+        chance = torch.Generator().manual_seed(3)
+        self.tensors = [torch.randn(count, generator=chance) for count in (1, 5000, 40000, 300001, 1 << 20)]
+        self.tensors += [torch.randn(300, 200, generator=chance).t(), torch.randn(100000, generator=chance).bfloat16()]
+        self.addCleanup(torch.set_num_threads, torch.get_num_threads())
+
+    def test_is_the_same_to_the_last_bit_in_any_number_of_threads(self):
+        norms = set()
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            norms.add(_plumb.norm(self.tensors))
+        (norm, elements, nonfinite, unseen), = norms
+        expected = sum(tensor.double().square().sum().item() for tensor in self.tensors) ** 0.5
+        self.assertAlmostEqual(norm / expected, 1, 6)
+        self.assertEqual((elements, nonfinite, unseen), (sum(tensor.numel() for tensor in self.tensors), 0, 0))
+
+    def test_counts_what_is_not_finite(self):
+        torch.set_num_threads(2)
+        self.tensors[-3][123456] = float("inf")
+        self.tensors[3][7] = float("nan")
+        norm, _, nonfinite, unseen = _plumb.norm(self.tensors + [None, torch.ones(2, device="meta")])
+        self.assertNotEqual(norm, norm)
+        self.assertEqual((nonfinite, unseen), (2, 1))
+
+    def test_a_child_of_fork_has_no_threads_to_ask(self):
+        torch.set_num_threads(2)
+        expected = _plumb.norm(self.tensors)
+        child = os.fork()
+        if child == 0:
+            signal.alarm(60)  # instead of waiting for threads that are not there
+            os._exit(0 if _plumb.norm(self.tensors) == expected else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
 class Moved(unittest.TestCase):
