@@ -43,6 +43,12 @@ def operators():
     return table
 
 
+def learn():
+    """The operators of libraries that were loaded since."""
+    if _plumb.ops_missed():
+        _plumb.ops_table(operators())
+
+
 def describe(name, schema):
     flags = 0
     space, _, base = name.partition("::")
@@ -201,6 +207,7 @@ class Operators:
         if not session.recorder.wants_tensors():
             self.stop()
         elif self.on:
+            learn()
             _plumb.ops_next_step()
         else:
             self.start()
@@ -235,8 +242,7 @@ class Operators:
     # -- on and off ---------------------------------------------------------------------------------
 
     def start(self):
-        if _plumb.ops_missed():
-            _plumb.ops_table(operators())
+        learn()
         self.hooks = [
             torch_module.register_module_forward_pre_hook(enters),
             torch_module.register_module_forward_hook(leaves, always_call=True),

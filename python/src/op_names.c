@@ -8,11 +8,13 @@
 enum {
     SLOTS = 1 << 14, /* torch 2.15 has 3,600 operators */
     NEAR = 1 << 10,  /* a thread's cache by address */
+    MISSING = 64,
 };
 
 static _Atomic(struct plumb_op *) slots[SLOTS];
 static size_t op_count;
 static atomic_int missed;
+static atomic_ullong missing[MISSING]; /* hashes of names that were told as missed; 0: free */
 
 struct near {
     const char *name, *overload;
@@ -133,6 +135,22 @@ bool plumb_op_is_engine(const char *name)
     return strncmp(name, "autograd::engine", 16) == 0;
 }
 
+/* The operators of a library that was loaded since the table was filled, and the program's own sections, which never are
+ * in it: each is told once. */
+static void miss(const char *name, const char *overload)
+{
+    const unsigned long long hash = hash_text(name, overload) | 1;
+    for (size_t i = 0; i < MISSING; i++) {
+        unsigned long long known = 0;
+        if (atomic_compare_exchange_strong(&missing[i], &known, hash)) {
+            atomic_fetch_add(&missed, 1);
+            return;
+        }
+        if (known == hash)
+            return;
+    }
+}
+
 static struct plumb_op *find(const char *name, const char *overload, bool schema)
 {
     struct near *near = &cache[((uintptr_t)name >> 4 ^ (uintptr_t)overload >> 3) & (NEAR - 1)];
@@ -148,7 +166,7 @@ static struct plumb_op *find(const char *name, const char *overload, bool schema
     if (op)
         *near = (struct near){name, overload, op, schema && (op->flags & PLUMB_OP_TORCH)};
     else if (strstr(name, "::") && !strchr(name, ' '))
-        atomic_fetch_add(&missed, 1);
+        miss(name, overload);
     return op;
 }
 

@@ -9,13 +9,13 @@
 #include "capture_wish.h"
 #include "command.h"
 #include "launch.h"
+#include "run_end.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -170,48 +170,6 @@ static void tell_news(void *context)
         news->next *= 2;
 }
 
-/* Further trainings of the same command are in DIR-2, DIR-3 ... */
-static void say_runs(const char *directory, const char *shown, const char *against)
-{
-    char next[PATH_SIZE + 16];
-    int last = 1;
-    do
-        (void)snprintf(next, sizeof next, "%s-%d", directory, ++last);
-    while (plumb_run_is(next));
-    last--;
-    if (last == 1)
-        (void)fprintf(stderr, "plumb: run is in %s; next: plumb %s%s%s %s\n", shown,
-                      against ? "diff" : "show", against ? " " : "", against ? against : "",
-                      shown);
-    else
-        (void)fprintf(stderr, "plumb: %d runs are in %s and %s-2%s; next: plumb show %s\n",
-                      last, shown, shown, last > 2 ? " and so on" : "", shown);
-}
-
-static void say_nothing(int status)
-{
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        (void)fprintf(stderr, "plumb: nothing was recorded: no backward pass and no optimizer "
-                              "step was seen under torch or mindspore\n");
-    else
-        (void)fprintf(stderr,
-                      "plumb: nothing was recorded: the command ended before a backward "
-                      "pass or an optimizer step\n");
-}
-
-static void say_where(const char *directory, const char *against, int status)
-{
-    char here[PATH_SIZE];
-    const size_t length = getcwd(here, sizeof here) ? strlen(here) : 0;
-    const char *shown = directory;
-    if (length && strncmp(directory, here, length) == 0 && directory[length] == '/')
-        shown = directory + length + 1;
-    if (plumb_run_is(directory))
-        say_runs(directory, shown, against);
-    else
-        say_nothing(status);
-}
-
 static int run_unrecorded(char **command)
 {
     int status = 0;
@@ -245,7 +203,7 @@ static int run(int argc, char **argv)
     plumb_run_close(news.run);
     if (!started)
         return EXIT_TROUBLE;
-    say_where(directory, arguments.against, status);
+    run_end_say(directory, arguments.against, status);
     return launch_exit(status);
 }
 

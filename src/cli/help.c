@@ -10,9 +10,9 @@ void help_overview(FILE *to)
                 to);
     const struct command *command;
     for (size_t i = 0; (command = command_at(i)); i++)
-        (void)fprintf(to, "  %-10s%s\n", command->name, command->summary);
+        (void)fprintf(to, "  %-13s%s\n", command->name, command->summary);
     (void)fputs(
-        "\n  --version  which Plumb this is, and which kernels it uses\n"
+        "\n  --version    which Plumb this is, and which kernels it uses\n"
         "\n`plumb COMMAND --help` explains one of them.\n"
         "Exit codes: 0 alike or healthy, 1 differences or findings, 2 usage or trouble.\n",
         to);

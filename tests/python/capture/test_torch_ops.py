@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import unittest
+from unittest import mock
 
 import numpy
 import torch
@@ -16,7 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from capture_case import PLUMB, CaptureTest
 
-from plumb import _plumb
+from plumb import _plumb, torch_ops
 
 # What a dispatch mode changes by being there: the engine adds gradients out of place, reshape chooses another view,
 # and torch calls its own detach. torch.tensor() makes its memory where no mode looks; profiler marks have no tensors.
@@ -325,6 +326,27 @@ class Operators(CaptureTest):
             (weight * 2).sum().backward()
             optimizer.step()
         self.assertIn("mul", {record["op"] for record in result[0].records("*")})
+
+    def test_operators_of_a_library_that_is_loaded_later(self):
+        """They are known from the next step on; sections of the program's own are looked for once."""
+        weight = nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        looked = mock.Mock(side_effect=torch_ops.operators)
+        with self.attached(level="op") as result, mock.patch.object(torch_ops, "operators", looked):
+            for step in range(6):
+                if step == 2:
+                    library = torch.library.Library("plumb_late", "DEF")
+                    library.define("twice(Tensor x) -> Tensor")
+                    library.impl("twice", lambda x: x * 2, "CPU")
+                with torch.profiler.record_function("mine::section"):
+                    loss = (weight * 2).sum()
+                if step >= 2:
+                    torch.ops.plumb_late.twice(weight.detach())
+                loss.backward()
+                optimizer.step()
+        self.assertEqual([record["step"] for record in result[0].records("plumb_late.twice") if record["slot"] == "output0"],
+                         [3, 4, 5])
+        self.assertLessEqual(looked.call_count, 3)  # the recording begins; the section; the library
 
     def test_numbers_made_on_the_device_are_those_of_the_host(self):
         program = self.path("train.py")

@@ -93,6 +93,39 @@ for number in range(50):
         self.assertIn("killed", done.stdout)
         self.assertIn("enter", done.stdout)
 
+    def test_the_operation_that_the_training_died_in_is_told(self):
+        text = loop() + """
+def fatal(x):
+    if x.sum() > 50:
+        os.kill(os.getpid(), {signal})
+    return x.clone()
+library = torch.library.Library("plumb_test", "DEF")
+library.define("fatal(Tensor x) -> Tensor")
+library.impl("fatal", fatal, "CPU")
+for step in range(5):
+    loss = model(torch.ones(4, 8)).square().mean()
+    torch.ops.plumb_test.fatal(torch.full((20,), float(step)))
+    loss.backward(); optimizer.step(); optimizer.zero_grad()
+"""
+        for number, said in ((signal.SIGSEGV, "(Segmentation fault)"), (signal.SIGILL, "(Illegal instruction): .*ONEDNN_MAX_CPU_ISA"),
+                             (signal.SIGKILL, "(Killed): .*memory")):
+            done = self.launch("-c", text.replace("{signal}", str(int(number))), options=["--level", "op"], out=f"run{number}",
+                               status=-number)
+            with self.subTest(number):
+                self.assertRegex(done.stderr, rf"plumb: the command was ended by signal {int(number)} " + said.replace("(", r"\(")
+                                 .replace(")", r"\)"))
+                self.assertIn("plumb: rank 0 ended at step 3, inside of forward plumb_test.fatal\n", done.stderr)
+
+    def test_a_shell_in_between_tells_of_the_signal_too(self):
+        text = loop() + "model(torch.ones(4, 8)).sum().backward(); optimizer.step(); os.kill(os.getpid(), 6)"
+        done = self.launch("-c", "import subprocess, sys; sys.exit(128 - subprocess.call([sys.executable, '-c', sys.argv[1]]))", text,
+                           options=["--level", "op"], status=134)
+        self.assertIn("ended by signal 6 (Aborted)\nplumb: rank 0 ended at step 1, outside of any operation", done.stderr)
+
+    def test_an_error_of_the_script_is_not_called_a_death(self):
+        done = self.launch("-c", loop() + "train(None, 2); sys.exit(3)", status=3)
+        self.assertNotIn("ended", done.stderr)
+
 
 class Disk(CaptureTest):
     def test_a_directory_that_cannot_be_written(self):
