@@ -65,7 +65,8 @@ def models(names):
     yield "model.shapes", shapes
     for _, root in names.roots:
         for _, cell in root.cells_and_names():
-            yield from module_settings.describe("mindspore", names.cells.get(id(cell), ""), cell, cell.extend_repr)
+            yield from module_settings.describe("mindspore", names.cells.get(id(cell), ""), type(cell).__name__, cell,
+                                                cell.extend_repr)
 
 
 def of_optimizer(optimizer, key, names):

@@ -11,8 +11,8 @@ NAMES = ("eps", "epsilon", "momentum", "p", "keep_prob", "approximate", "affine"
          "padding_idx", "negative_slope", "alpha", "num_heads", "batch_first", "ceil_mode")
 
 
-def describe(framework, name, module, representation):
-    """(key, words) pairs. `representation` makes what the framework prints between the brackets."""
+def describe(framework, name, kind, module, representation):
+    """(key, words) pairs. `kind` is the name of its class, `representation` makes what the framework prints between the brackets."""
     try:
         words = re.sub(" at 0x[0-9a-f]+", "", representation())[:LONGEST]  # addresses are different in every process
     except Exception:  # pylint: disable=broad-except  # the user's own class may need what is not there yet
@@ -20,7 +20,7 @@ def describe(framework, name, module, representation):
     words = ", ".join([words] * bool(words) + left_out(module, words))
     if words or not module.training:
         mode = "" if module.training else ", not training"
-        yield f"{framework}.module:{name}", f"{type(module).__name__}({words}){mode}"
+        yield f"{framework}.module:{name}", f"{kind}({words}){mode}"
 
 
 def left_out(module, words):

@@ -7,6 +7,8 @@ import os
 
 import torch
 
+from .torch_wrappers import local_part
+
 # For tests without a device: everything takes this way, on the host.
 FORCED = os.environ.get("PLUMB_FORCE_DEVICE") == "1"
 
@@ -26,8 +28,10 @@ class DeviceNumbers:
 
     def add_norm(self, series, tensors):
         """Of those on the first one's device."""
-        local = [getattr(tensor, "_local_tensor", tensor) for tensor in tensors]
-        local = [t for t in local if t.layout == torch.strided and t.device == local[0].device]
+        local = [part for tensor in tensors if (part := local_part(tensor)) is not None and part.layout == torch.strided]
+        local = [part for part in local if part.device == local[0].device]
+        if not local:
+            return
         with torch.no_grad(), torch._C._DisableTorchDispatch():  # not the program's own operators
             norms = torch._foreach_norm(local)
             self.add(series, torch.linalg.vector_norm(torch.stack([norm.double() for norm in norms])))

@@ -9,6 +9,7 @@ import torch.optim.optimizer as optimizer_module
 
 from . import _plumb
 from .capture import guarded
+from .torch_names import class_name
 
 STATE_SLOTS = {"exp_avg": "moment1", "exp_avg_sq": "moment2", "momentum_buffer": "momentum"}
 
@@ -61,7 +62,7 @@ class Modules:
         if not self.session.recorder.wants_tensors() or in_backward():
             return
         name = self.names.of_module(module)
-        kind = type(module).__name__
+        kind = class_name(module)
         called = _plumb.stack_now(self.stack[-1][3] if self.stack else 0, True)
         if name is None or not self.wants(f"{name}.{kind}" if name else kind):
             self.stack.append((module, None, None, called))
@@ -96,7 +97,7 @@ class Modules:
             self.names.find_roots(set())
         for _, root in self.names.roots:
             for module in root.modules():
-                name, kind = self.names.modules.get(id(module), ""), type(module).__name__
+                name, kind = self.names.modules.get(id(module), ""), class_name(module)
                 has_any = next(module.parameters(recurse=False), None) is not None
                 if has_any and self.wants(f"{name}.{kind}" if name else kind):
                     recorder.enter(_plumb.FORWARD, name, "parameters", 0)
@@ -151,7 +152,7 @@ class Modules:
 
     def _record_gradients(self, recorder, module):
         grads = [(own, p.grad) for own, p in module.named_parameters(recurse=False) if p.grad is not None]
-        name, kind = self.names.modules.get(id(module), ""), type(module).__name__
+        name, kind = self.names.modules.get(id(module), ""), class_name(module)
         if not grads or not self.wants(f"{name}.{kind}" if name else kind):
             return
         recorder.enter(_plumb.BACKWARD, name, kind, 0)

@@ -25,6 +25,14 @@ def inner(module):
             return module
 
 
+def class_name(module):
+    """That of the program's own class: fully_shard() gives a module one that is made of it and of its own."""
+    kind = type(module)
+    if kind.__bases__[0].__name__ == "FSDPModule" and len(kind.__bases__) == 2:
+        kind = kind.__bases__[1]
+    return kind.__name__
+
+
 def clean(name):
     """A dotted name without the wrappers' part of it."""
     return ".".join(part for part in name.split(".") if part not in WRAPPED)
@@ -79,10 +87,10 @@ class Names:
         if id(root) in self.modules:
             self._remember_wrappers(module, root)
             return
-        prefix = "" if not self._taken else type(root).__name__
+        prefix = "" if not self._taken else class_name(root)
         number = 2
         while prefix in self._taken:
-            prefix = f"{type(root).__name__}{number}"
+            prefix = f"{class_name(root)}{number}"
             number += 1
         self._taken.add(prefix)
         self._trees.append((prefix, [weakref.ref(part) for part in root.modules() if id(part) not in self.modules]))
@@ -92,7 +100,7 @@ class Names:
             self.modules.know_once(child, full)
             for own, parameter in child.named_parameters(recurse=False):
                 self.parameters.know_once(parameter, join(full, own))
-                self.owners.know_once(parameter, (full, type(child).__name__, own))
+                self.owners.know_once(parameter, (full, class_name(child), own))
 
     def _remember_wrappers(self, module, root):
         while module is not root:

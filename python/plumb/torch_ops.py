@@ -18,6 +18,7 @@ from .torch_collectives import NAMES
 from .torch_device import FORCED
 from .torch_modules import STATE_SLOTS, Modules
 from .torch_ops_device import Aside, DeviceMode
+from .torch_wrappers import wraps
 
 is_traced = torch.compiler.is_dynamo_compiling  # and not is_compiling(), which asks others in turn
 module_enter, module_leave = _plumb.module_enter, _plumb.module_leave
@@ -189,7 +190,8 @@ class Operators:
         prepare_modes()
         reference = session.options.reference
         why = "a reference is computed" if reference else find_fast_route()
-        if self.is_on_a_device() and not reference:
+        far = self.look_at_parameters()
+        if far and not reference:
             self.mode = DeviceMode(session, lambda name, schema: describe(name, schema) & ~OUT)
         elif why:
             self.mode = Mode()
@@ -229,11 +231,14 @@ class Operators:
         self.places.clear()
         _plumb.ops_open(None, None, "stats")
 
-    def is_on_a_device(self):
+    def look_at_parameters(self):
+        """Are there some on a device? And a DTensor is no tensor, but wraps one."""
         models = [self.model] if self.model is not None else [root for _, root in self.names.roots]
         self.model = None
-        return FORCED or any(parameter.device.type not in ("cpu", "meta")
-                             for model in models for parameter in model.parameters())
+        parameters = [parameter for model in models for parameter in model.parameters()]
+        if any(wraps(type(parameter)) for parameter in parameters):
+            _plumb.ops_expect_wrappers()
+        return FORCED or any(parameter.device.type not in ("cpu", "meta") for parameter in parameters)
 
     def is_far(self):
         """On a device nothing is read but at the end of a step."""

@@ -8,6 +8,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from . import _plumb
+from .torch_wrappers import shows_inside
 
 DTYPES = {torch.float64: "f64", torch.float32: "f32", torch.float16: "f16", torch.bfloat16: "bf16", torch.int8: "i8",
           torch.int16: "i16", torch.int32: "i32", torch.int64: "i64", torch.uint8: "u8", torch.bool: "bool"}
@@ -99,6 +100,8 @@ class DeviceMode(Aside, TorchDispatchMode):
         self.flags = {}
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        if any(shows_inside(kind) for kind in types):
+            return NotImplemented  # its own rules come first; what they do with the tensors inside is seen here
         result = function(*arguments, **(keywords or {}))
         if not self.session.over:
             try:
@@ -139,7 +142,7 @@ class DeviceMode(Aside, TorchDispatchMode):
         for place, row in zip(places, rows):
             by_device.setdefault(row.device, []).append((place, row))
         for pairs in by_device.values():
-            with torch.no_grad():
+            with torch.no_grad(), torch._C._DisableTorchDispatch():  # not the program's own operators
                 host = torch.stack([row for _, row in pairs]).to("cpu")
             prints = host[:, 12].contiguous().view(torch.int64).tolist()
             for (place, _), numbers, print_ in zip(pairs, host.tolist(), prints):

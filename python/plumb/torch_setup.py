@@ -5,6 +5,7 @@ import torch
 
 from . import _plumb, module_settings
 from .capture import guarded
+from .torch_names import class_name
 
 now = _plumb.now
 LARGEST_BATCH = 8 << 20  # bytes of which a fingerprint is taken at every step
@@ -38,7 +39,7 @@ def models(names):
     for prefix, root in names.roots:
         for module in root.modules():
             own = list(module.named_parameters(recurse=False))
-            tree.append([names.modules.get(id(module), ""), type(module).__name__, sum(p.numel() for _, p in own)])
+            tree.append([names.modules.get(id(module), ""), class_name(module), sum(p.numel() for _, p in own)])
             for name, parameter in own:
                 if id(parameter) in seen:
                     continue
@@ -49,14 +50,15 @@ def models(names):
                     "shape": list(parameter.shape), "dtype": str(parameter.dtype).removeprefix("torch."),
                     "trainable": parameter.requires_grad}
     if names.roots:
-        yield "model.name", type(names.roots[0][1]).__name__
+        yield "model.name", class_name(names.roots[0][1])
     yield "model.parameters", counts["all"]
     yield "model.trainable", counts["trainable"]
     yield "model.tree", tree
     yield "model.shapes", shapes
     for _, root in names.roots:
         for module in root.modules():
-            yield from module_settings.describe("torch", names.modules.get(id(module), ""), module, module.extra_repr)
+            yield from module_settings.describe("torch", names.modules.get(id(module), ""), class_name(module), module,
+                                                module.extra_repr)
 
 
 def of_optimizer(optimizer, key, names):

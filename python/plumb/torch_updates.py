@@ -5,6 +5,7 @@ parts have had their turn, the norm of the update over all of them is recorded.
 """
 from . import _plumb, rotation
 from .identities import Identities
+from .torch_wrappers import whole
 
 
 class Plan:
@@ -76,9 +77,10 @@ class Updates:
             plan.moved = plan.before = 0.0
 
     def record_fingerprints(self, plan):
-        """Replicas have to agree on these."""
+        """Replicas have to agree on these, but for the parts that each rank has of a parameter."""
         recorder = self.session.recorder
         for index in plan.parts[plan.turn]:
             recorder.enter(_plumb.OPTIMIZER, plan.names[index], "update")
-            recorder.fingerprint("param", plan.parameters[index])
+            parameter = plan.parameters[index]
+            recorder.fingerprint("shard" if whole(parameter) is None else "param", parameter)
             recorder.leave()

@@ -18,6 +18,7 @@ from .torch_collectives import Collectives
 from .torch_device import FORCED, DeviceNumbers
 from .torch_scale import Scales
 from .torch_updates import Updates
+from .torch_wrappers import whole
 
 now = _plumb.now
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -187,8 +188,9 @@ class Watch:
 
     def _loss_of(self, root):
         """None if it is not one number. It stays a tensor if it is on a device: reading it would wait for the device."""
-        value = _plumb.number(root) if type(root) is torch.Tensor and not FORCED else None
-        if value is not None or root.numel() != 1:
+        root = whole(root)
+        value = _plumb.number(root) if root is not None and not FORCED else None
+        if value is not None or root is None or root.numel() != 1:
             return value
         return root.detach() if self.device.is_far(root) else root.item()
 

@@ -180,15 +180,6 @@ struct plumb_op *plumb_op_of_schema(const char *name, const char *overload)
     return find(name, overload, true);
 }
 
-void plumb_op_names_begin(void)
-{
-    for (size_t i = 0; i < SLOTS; i++) {
-        struct plumb_op *op = atomic_load_explicit(&slots[i], memory_order_acquire);
-        if (op)
-            op->failures = 0;
-    }
-}
-
 int plumb_op_names_missed(void)
 {
     return atomic_exchange(&missed, 0);

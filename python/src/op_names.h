@@ -31,7 +31,6 @@ struct plumb_op {
     unsigned flags;
     int arguments, results; /* -1: not known */
     uint64_t writes;        /* bit i: argument i is written */
-    int failures;           /* tensors that could not be looked at, in this recording */
     atomic_ullong calls;    /* that were seen */
     atomic_int inner; /* operators that ran inside of it, the last time they were counted */
 };
@@ -45,8 +44,6 @@ struct plumb_op *plumb_op_find(const char *name, const char *overload);
 struct plumb_op *plumb_op_of_schema(const char *name, const char *overload);
 /* No operator, but the autograd engine evaluating a node. */
 bool plumb_op_is_engine(const char *name);
-/* A recording begins: no tensor has failed yet. */
-void plumb_op_names_begin(void);
 /* Operators that were met but are not in the table, since the last call. */
 int plumb_op_names_missed(void);
 /* {"aten::add.Tensor": how often it was seen}; NULL with an exception. Counts begin again. */

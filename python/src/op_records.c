@@ -15,7 +15,8 @@ enum {
     PLACES = 1 << 14,
     SLOTS = 256, /* numbers of slots that have a text ready */
     LABEL = 512,
-    MOST_FAILURES = 4, /* an operator whose tensors torch refuses to show is not asked again */
+    MOST_FAILURES =
+        4, /* then torch, which refuses to show an operator's tensors here, is not asked again */
 };
 
 /* An operator at a place in the model, looked up by three numbers instead of by text. */
@@ -24,6 +25,7 @@ struct place {
     uint32_t module;
     unsigned kind;              /* phase, plus 4 if recomputed */
     struct plumb_place *handle; /* NULL: not to be recorded */
+    atomic_int failures;
 };
 
 static struct {
@@ -52,7 +54,6 @@ void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns
     for (size_t i = 0; i < PLACES; i++)
         atomic_store(&records.places[i].op, NULL);
     records.place_count = 0;
-    plumb_op_names_begin();
     for (int i = 0; i < SLOTS; i++) {
         (void)snprintf(slot_names[0][i], sizeof slot_names[0][i], "input%d", i);
         (void)snprintf(slot_names[1][i], sizeof slot_names[1][i], "output%d", i);
@@ -148,6 +149,7 @@ static void make_place(struct place *place, const struct plumb_op *op, uint32_t 
     place->module = module;
     place->kind = kind;
     place->handle = NULL;
+    atomic_store(&place->failures, 0);
     if (is_wanted(plumb_module_path(module), name))
         place->handle = plumb_record_place(records.recorder, (enum plumb_phase)(kind & 3),
                                            plumb_module_path(module), name);
@@ -169,29 +171,27 @@ static struct place *look_up(const struct plumb_op *op, uint32_t module, unsigne
     }
 }
 
-/* NULL: not to be recorded. */
-static struct plumb_place *find_place(const struct plumb_op *op,
-                                      struct plumb_op_context context)
+/* NULL: there are too many. */
+static struct place *find_place(const struct plumb_op *op, struct plumb_op_context context)
 {
     const unsigned kind = (unsigned)context.phase | (context.recomputed ? 4 : 0);
     struct place *place = look_up(op, context.module, kind);
     if (atomic_load_explicit(&place->op, memory_order_acquire))
-        return place->handle;
-    struct plumb_place *handle = NULL;
+        return place;
     (void)pthread_mutex_lock(&records.lock);
     place = look_up(op, context.module, kind);
     if (!atomic_load(&place->op) && records.place_count < PLACES / 2)
         make_place(place, op, context.module, kind);
-    if (atomic_load(&place->op))
-        handle = place->handle;
+    if (!atomic_load(&place->op))
+        place = NULL;
     (void)pthread_mutex_unlock(&records.lock);
-    return handle;
+    return place;
 }
 
 bool plumb_op_is_recorded(const struct plumb_op *op)
 {
     return !(op->flags & (PLUMB_OP_VIEW | PLUMB_OP_EMPTY | PLUMB_OP_SILENT)) &&
-           records.recorder && op->failures < MOST_FAILURES;
+           records.recorder;
 }
 
 void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
@@ -199,17 +199,23 @@ void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
 {
     call->op = op;
     call->recorder = records.recorder;
-    call->recorded = call->delayed = false;
+    call->recorded = call->delayed = call->refused = false;
+    call->failures = NULL;
     call->inputs = call->outputs = 0;
     call->tensors = call->referred = 0;
     count(&counted.operators, 1);
     atomic_fetch_add_explicit(&op->calls, 1, memory_order_relaxed);
     if (!plumb_op_is_recorded(op))
         return;
-    struct plumb_place *place = find_place(op, context);
-    if (!place)
+    struct place *place = find_place(op, context);
+    if (!place || !place->handle)
         return;
-    plumb_record_enter_place(call->recorder, place, PLUMB_CALL_COUNTED);
+    call->failures = &place->failures;
+    call->refused =
+        atomic_load_explicit(&place->failures, memory_order_relaxed) >= MOST_FAILURES;
+    if (call->refused)
+        return;
+    plumb_record_enter_place(call->recorder, place->handle, PLUMB_CALL_COUNTED);
     plumb_record_called_at(call->recorder, context.stack);
     call->recorded = true;
 }
@@ -362,11 +368,12 @@ void plumb_op_skip(struct plumb_op_call *call, bool output, enum plumb_op_look l
         call->outputs++;
     else
         call->inputs++;
-    if (look == PLUMB_LOOK_FOREIGN)
+    if (look == PLUMB_LOOK_FOREIGN || look == PLUMB_LOOK_WRAPPER)
         count(&counted.foreign, 1);
     if (look == PLUMB_LOOK_FAILED) {
         count(&counted.failed, 1);
-        call->op->failures++;
+        if (call->failures)
+            atomic_fetch_add_explicit(call->failures, 1, memory_order_relaxed);
     }
 }
 

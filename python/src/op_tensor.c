@@ -92,8 +92,10 @@ enum plumb_op_look plumb_op_tensor_of(const struct plumb_torch_symbols *torch,
         torch->shape(handle, &shape) || torch->strides(handle, &strides) ||
         torch->offset(handle, &offset))
         return PLUMB_LOOK_FAILED;
-    if (!data)
-        return PLUMB_LOOK_FOREIGN; /* fake, a wrapper of another, memory given back */
+    /* A part of a larger tensor begins behind the memory that it has none of. */
+    const uintptr_t storage = (uintptr_t)data - (uintptr_t)offset * plumb_dtype_size(dtype);
+    if (!storage)
+        return PLUMB_LOOK_WRAPPER;
     *tensor = (struct plumb_op_tensor){
         .data = data,
         .count = count,
@@ -101,7 +103,7 @@ enum plumb_op_look plumb_op_tensor_of(const struct plumb_torch_symbols *torch,
         .rank = (int)rank,
         .shape = shape,
         .strides = strides,
-        .storage = (uintptr_t)data - (uintptr_t)offset * plumb_dtype_size(dtype),
+        .storage = storage,
     };
     plumb_op_tensor_settle(tensor);
     return PLUMB_LOOK_READY;

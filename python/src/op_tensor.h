@@ -29,8 +29,9 @@ struct plumb_op_tensor {
 enum plumb_op_look {
     PLUMB_LOOK_READY,
     PLUMB_LOOK_NOTHING, /* undefined, or no elements */
-    PLUMB_LOOK_FOREIGN, /* on a device, sparse, fake, a type Plumb does not know */
-    PLUMB_LOOK_FAILED,  /* torch refused, which is slow */
+    PLUMB_LOOK_FOREIGN, /* on a device, sparse, a type Plumb does not know */
+    PLUMB_LOOK_WRAPPER, /* of another tensor, as a DTensor is; or fake, or its memory was given back */
+    PLUMB_LOOK_FAILED, /* torch refused, which is slow */
 };
 
 /* Looks at a tensor through torch's shim. */

@@ -20,6 +20,7 @@ enum route { ROUTE_EXCHANGE, ROUTE_METHODS, ROUTE_ARRAY, ROUTE_NONE };
 struct known_type {
     PyObject *type; /* kept: its address means this type for good */
     enum route route;
+    bool wraps; /* its tensors may have no memory of their own */
     const struct dlpack_exchange *exchange;
 };
 
@@ -54,9 +55,22 @@ static bool has(PyObject *object, const char *name)
     return value != NULL;
 }
 
+/* Has this type of torch's tensors rules of its own, as a DTensor has? */
+static bool has_rules(PyObject *type)
+{
+    PyObject *rules = PyObject_GetAttrString(type, "__torch_dispatch__");
+    PyObject *name = rules ? PyObject_GetAttrString(rules, "__name__") : NULL;
+    const bool none =
+        !name || PyUnicode_CompareWithASCIIString(name, "_disabled_torch_dispatch_impl") == 0;
+    PyErr_Clear();
+    Py_XDECREF(rules);
+    Py_XDECREF(name);
+    return !none;
+}
+
 static struct known_type examine_type(PyObject *type)
 {
-    struct known_type known = {.type = type, .route = ROUTE_NONE};
+    struct known_type known = {.type = type, .route = ROUTE_NONE, .wraps = has_rules(type)};
     known.exchange = find_exchange(type);
     if (known.exchange)
         known.route = ROUTE_EXCHANGE;
@@ -345,6 +359,23 @@ static PyObject *local_part(PyObject *object)
     return local;
 }
 
+/* Without any, where its elements seem to lie is just their distance from the beginning. */
+static bool has_memory(PyObject *object)
+{
+    PyObject *storage = PyObject_CallMethod(object, "untyped_storage", NULL);
+    const uint64_t address =
+        storage ? take_address(PyObject_CallMethod(storage, "data_ptr", NULL)) : 0;
+    PyErr_Clear();
+    Py_XDECREF(storage);
+    return address != 0;
+}
+
+static enum plumb_view_state read_own(PyObject *object, struct plumb_view *view)
+{
+    const bool wraps = route_of(object).wraps;
+    return wraps && !has_memory(object) ? PLUMB_VIEW_UNREADABLE : read_once(object, view);
+}
+
 enum plumb_view_state plumb_view_of(PyObject *object, struct plumb_view *view)
 {
     view->rank = 0; /* not all of it: it is a kilobyte */
@@ -352,14 +383,14 @@ enum plumb_view_state plumb_view_of(PyObject *object, struct plumb_view *view)
     view->keeping = NULL;
     if (object == Py_None)
         return PLUMB_VIEW_UNREADABLE;
-    enum plumb_view_state state = read_once(object, view);
+    enum plumb_view_state state = read_own(object, view);
     PyObject *other = NULL;
     if (state == PLUMB_VIEW_READY && route_of(object).route != ROUTE_ARRAY)
         other = without_lazy_bits(object, view);
     else if (state == PLUMB_VIEW_UNREADABLE)
         other = local_part(object);
     if (other) {
-        state = read_once(other, view);
+        state = read_own(other, view);
         view->keeping = other;
     }
     return state;

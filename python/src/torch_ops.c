@@ -49,6 +49,7 @@ static struct plumb_torch_symbols torch;
 static struct plumb_torch_layout layout;
 static _Atomic unsigned generation; /* odd: recording */
 static atomic_int busy;             /* callbacks that run */
+static atomic_bool wrappers;        /* there are tensors that wrap others */
 static uint64_t handles[2];
 static _Thread_local struct thread *self;
 static _Thread_local int muted;
@@ -181,17 +182,26 @@ static void take_input(struct thread *thread, const struct plumb_torch_value *va
         plumb_op_input(&thread->call, &tensor);
     else
         plumb_op_skip(&thread->call, false, look);
+    if (look == PLUMB_LOOK_WRAPPER)
+        plumb_torch_ops_expect_wrappers();
 }
 
-static void take_inputs(struct thread *thread, const struct plumb_torch_record *record)
+static struct plumb_torch_values inputs_of(const struct plumb_op *op,
+                                           const struct plumb_torch_record *record)
 {
-    const struct plumb_op *op = thread->call.op;
     struct plumb_torch_values values = plumb_torch_inputs(&layout, record);
     if (op->arguments >= 0 && values.count > (size_t)op->arguments) {
         values.first +=
             values.count - (size_t)op->arguments; /* the whole stack of a boxed call */
         values.count = (size_t)op->arguments;
     }
+    return values;
+}
+
+static void take_inputs(struct thread *thread, const struct plumb_torch_record *record)
+{
+    const struct plumb_op *op = thread->call.op;
+    const struct plumb_torch_values values = inputs_of(op, record);
     thread->written_count = 0;
     for (size_t i = 0; i < values.count; i++) {
         const bool written = i < 64 && (op->writes >> i & 1);
@@ -202,8 +212,41 @@ static void take_inputs(struct thread *thread, const struct plumb_torch_record *
     }
 }
 
-static void begin_operator(struct thread *thread, struct plumb_op *op,
-                           const struct plumb_torch_record *record)
+static bool is_wrapper(const struct plumb_torch_value *value)
+{
+    struct plumb_op_tensor tensor;
+    return value->tag == PLUMB_TORCH_TENSOR &&
+           plumb_op_tensor_of(&torch, value, &tensor) == PLUMB_LOOK_WRAPPER;
+}
+
+static bool takes_wrapper(const struct plumb_op *op, const struct plumb_torch_record *record)
+{
+    const struct plumb_torch_values values = inputs_of(op, record);
+    for (size_t i = 0; i < values.count; i++) {
+        if (is_wrapper(&values.first[i]))
+            return true;
+        const struct plumb_torch_values list = plumb_torch_list(&layout, &values.first[i]);
+        for (size_t k = 0; k < list.count; k++)
+            if (is_wrapper(&list.first[k]))
+                return true;
+    }
+    return false;
+}
+
+/* Tensors that wrap others, those of torch.func and DTensors: another operator inside of this one gets what they wrap, and is
+ * the one to record. */
+static bool is_passed_on(const struct plumb_op *op, const struct plumb_torch_record *record)
+{
+    const void *const *transforms = torch.transforms ? torch.transforms() : NULL;
+    if (transforms && transforms[0] != transforms[1])
+        return true;
+    return atomic_load_explicit(&wrappers, memory_order_relaxed) && !is_tracing() &&
+           takes_wrapper(op, record);
+}
+
+/* Its node, if it makes one, is of this module whatever is recorded. */
+static struct plumb_op_context know_node(const struct thread *thread, const struct plumb_op *op,
+                                         const struct plumb_torch_record *record)
 {
     const int64_t sequence = plumb_torch_sequence(&layout, record);
     struct plumb_op_context context = find_context(thread, op, sequence);
@@ -211,7 +254,13 @@ static void begin_operator(struct thread *thread, struct plumb_op *op,
         context.stack = plumb_call_stack_anywhere(context.stack);
     if (sequence >= 0 && context.phase == PLUMB_PHASE_FORWARD)
         plumb_module_made(sequence, (struct plumb_maker){context.module, context.stack});
-    plumb_op_enter(&thread->call, op, context);
+    return context;
+}
+
+static void begin_operator(struct thread *thread, struct plumb_op *op,
+                           const struct plumb_torch_record *record)
+{
+    plumb_op_enter(&thread->call, op, know_node(thread, op, record));
     take_inputs(thread, record);
 }
 
@@ -223,6 +272,8 @@ static void take_output(struct thread *thread, const struct plumb_torch_value *v
     for (size_t i = 0; i < thread->written_count; i++)
         if (thread->written[i] == value->payload)
             thread->written[i] = NULL; /* recorded as what is returned */
+    if (thread->call.refused)
+        return;
     const enum plumb_op_look look = plumb_op_tensor_of(&torch, value, &tensor);
     if (look == PLUMB_LOOK_READY)
         plumb_op_output(&thread->call, &tensor);
@@ -281,6 +332,10 @@ static void start_function(struct thread *thread, const struct plumb_torch_recor
     enum frame frame = FRAME_OTHER;
     if (thread->depth < DEEPEST) {
         frame = frame_of(record, &op);
+        if (frame == FRAME_OPERATOR && !thread->operators && is_passed_on(op, record)) {
+            frame = FRAME_OTHER;
+            (void)know_node(thread, op, record);
+        }
         thread->frames[thread->depth] = (unsigned char)frame;
     }
     thread->depth++;
@@ -364,6 +419,11 @@ static void on_node_end(const struct plumb_torch_record *record, void *context)
     thread->nodes--;
     if (thread->nodes < DEEPEST)
         thread->left = thread->node[thread->nodes].maker;
+}
+
+void plumb_torch_ops_expect_wrappers(void)
+{
+    atomic_store_explicit(&wrappers, true, memory_order_relaxed);
 }
 
 /* ---- on and off ----------------------------------------------------------------------------- */

@@ -13,6 +13,8 @@
 
 #include "plumb.h"
 
+#include <stdatomic.h>
+
 /* ---- op_records.c ---- */
 
 /* What is recorded, from now on. `patterns`, separated by commas, select operators
@@ -29,7 +31,9 @@ void plumb_op_records_next_step(void);
 struct plumb_op_call {
     struct plumb_op *op;
     struct plumb_recorder *recorder;
-    bool recorded; /* its place was entered */
+    bool recorded;        /* its place was entered */
+    bool refused;         /* torch does not show its tensors, and is not asked again */
+    atomic_int *failures; /* of its place; NULL: it has none */
     int inputs, outputs;
     unsigned tensors, referred; /* recorded; of these, with numbers that were known */
     /* An input whose values will be known from the output: a copy that makes order. */
@@ -45,7 +49,7 @@ struct plumb_op_context {
     bool recomputed;
 };
 
-/* Of no interest are views, memory without content, what torch does not show. */
+/* Of no interest are views and memory without content. */
 bool plumb_op_is_recorded(const struct plumb_op *op);
 void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
                     struct plumb_op_context context);
@@ -81,6 +85,9 @@ bool plumb_torch_ops_in_optimizer(void);
 uint32_t plumb_torch_ops_optimizer_stack(void);
 /* Nothing is recorded in this thread meanwhile: Plumb's own operators. Nests. */
 void plumb_torch_ops_mute(int more);
+
+/* From now on operators are asked for tensors that wrap others, of which those inside are recorded. */
+void plumb_torch_ops_expect_wrappers(void);
 
 /* NULL: what is called in torch was found; else the name that was not. */
 const char *plumb_torch_ops_load(void);

@@ -187,6 +187,14 @@ static PyObject *missed(PyObject *self, PyObject *unused)
     return PyLong_FromLong(plumb_op_names_missed());
 }
 
+static PyObject *expect_wrappers(PyObject *self, PyObject *unused)
+{
+    (void)self;
+    (void)unused;
+    plumb_torch_ops_expect_wrappers();
+    Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"ops_load", load, METH_NOARGS,
      "What is missing in this torch for the fast route, or None"},
@@ -205,6 +213,8 @@ static PyMethodDef functions[] = {
     {"ops_known", known_elsewhere, METH_VARARGS, "Records a tensor whose numbers are known"},
     {"ops_counts", counts, METH_NOARGS, "What was recorded since the beginning"},
     {"ops_seen", seen, METH_NOARGS, "Operators that were seen since the last call"},
+    {"ops_expect_wrappers", expect_wrappers, METH_NOARGS,
+     "There are tensors that wrap others: what happens to those is recorded"},
     {"ops_missed", missed, METH_NOARGS, "How many were not in the table since the last call"},
     {"module_enter", PLUMB_METHOD(plumb_module_enter), METH_FASTCALL, "A forward pre-hook"},
     {"module_leave", PLUMB_METHOD(plumb_module_leave), METH_FASTCALL, "A forward hook"},

@@ -39,6 +39,8 @@ static const struct wanted welcome[] = {
      offsetof(struct plumb_torch_symbols, enable_records)},
     {cpu, "_ZN5torch8profiler4impl15profilerEnabledEv",
      offsetof(struct plumb_torch_symbols, profiler_runs)},
+    {cpu, "_ZN2at9functorch20getDynamicLayerStackEv",
+     offsetof(struct plumb_torch_symbols, transforms)},
     {cpu, "_ZN2at24get_record_function_tls_Ev",
      offsetof(struct plumb_torch_symbols, thread_callbacks)},
 };

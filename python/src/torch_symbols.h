@@ -38,6 +38,8 @@ struct plumb_torch_symbols {
     /* Whether operators in this thread make records; NULL, like the next: this torch has none. */
     void (*enable_records)(bool enabled);
     bool (*profiler_runs)(void);
+    /* torch.func's grad, vmap and so on that this thread is inside of: the addresses of a vector's begin and end. */
+    const void *const *(*transforms)(void);
     /* Where what torch knows of this thread's callbacks begins; NULL: not known. */
     void *(*thread_callbacks)(void);
     /* The shim: 0 is success. A call that fails throws inside, which takes a millisecond. */

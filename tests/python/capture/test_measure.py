@@ -61,6 +61,37 @@ class Norm(unittest.TestCase):
         self.assertEqual(os.waitpid(child, 0)[1], 0)
 
 
+class Wrapped(unittest.TestCase):
+    """A tensor that wraps another has no memory; as a part of a larger one it seems to begin at a small address."""
+
+    def test_what_has_no_memory_is_not_read(self):
+        class Wrapper(torch.Tensor):
+            @staticmethod
+            def __new__(cls, offset):
+                return torch.Tensor._make_wrapper_subclass(cls, (4, 4), strides=(4, 1), storage_offset=offset, dtype=torch.float32)
+
+            @classmethod
+            def __torch_dispatch__(cls, function, types, arguments=(), keywords=None):
+                raise AssertionError("not asked")
+
+        for offset in (0, 1, 4096, 1 << 30):
+            wrapper = Wrapper(offset)
+            self.assertFalse(_plumb.is_visible(wrapper))
+            self.assertIsNone(_plumb.fingerprint(wrapper))
+            self.assertEqual(_plumb.norm([wrapper])[1:], (0, 0, 1))
+            wrapper._local_tensor = torch.arange(3.0)
+            self.assertEqual(_plumb.fingerprint(wrapper), _plumb.fingerprint(torch.arange(3.0)))
+
+    def test_what_has_memory_and_rules_of_its_own_is_read(self):
+        class Ruled(torch.Tensor):
+            @classmethod
+            def __torch_dispatch__(cls, function, types, arguments=(), keywords=None):
+                raise AssertionError("not asked")
+
+        tensor = torch.Tensor._make_subclass(Ruled, torch.arange(5.0))
+        self.assertEqual(_plumb.fingerprint(tensor), _plumb.fingerprint(torch.arange(5.0)))
+
+
 class Moved(unittest.TestCase):
     def assert_moved(self, before, after):
         snapshot = _plumb.Snapshot()

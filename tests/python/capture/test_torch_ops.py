@@ -15,7 +15,7 @@ from torch import nn
 from torch.optim.optimizer import register_optimizer_step_pre_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from capture_case import PLUMB, CaptureTest
+from capture_case import PLUMB, CaptureTest, plumb
 
 from plumb import _plumb, torch_ops
 
@@ -102,6 +102,33 @@ def training(kind, **options):
         return value
 
     return model, step
+
+
+DTENSORS = """
+import json, os, sys, torch
+import torch.distributed as dist
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import Replicate, distribute_module, distribute_tensor
+torch.manual_seed(1)
+model = torch.nn.Sequential(torch.nn.Linear(8, 16), torch.nn.GELU(), torch.nn.Linear(16, 4))
+batch = torch.randn(4, 8)
+if sys.argv[1] == "wrapped":
+    os.environ.update(MASTER_ADDR="localhost", MASTER_PORT="0", RANK="0", WORLD_SIZE="1")
+    dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
+    mesh = init_device_mesh("cpu", (1,))
+    model, batch = distribute_module(model, mesh), distribute_tensor(batch, mesh, [Replicate()])
+optimizer = torch.optim.AdamW(model.parameters(), 1e-3, foreach=False)
+losses = []
+for step in range(3):
+    loss = model(batch).square().mean()
+    loss.backward()
+    optimizer.step()
+    optimizer.zero_grad()
+    losses.append(loss.detach())
+print(json.dumps([getattr(loss, "_local_tensor", loss).item() for loss in losses]))
+if sys.argv[1] == "wrapped":
+    dist.destroy_process_group()
+"""
 
 
 class Operators(CaptureTest):
@@ -322,10 +349,54 @@ class Operators(CaptureTest):
                 torch.zeros(0) + 1
                 (weight * 2).sum().backward()
                 optimizer.step()
-        with self.attached("next", level="op") as result:  # what failed is asked again by the next recording
-            (weight * 2).sum().backward()
-            optimizer.step()
-        self.assertIn("mul", {record["op"] for record in result[0].records("*")})
+
+    def test_what_torch_func_wraps_is_recorded(self):
+        """torch throws where its wrappers are asked for their values, which takes milliseconds."""
+        weight = nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        with self.attached(level="op") as result:
+            for step in range(6):
+                torch.func.grad(lambda w: (w * w).sum())(torch.full((5,), 3.0))
+                torch.vmap(lambda row: row.sin() * 2)(torch.full((2, 7), float(step)))
+                torch.func.jacrev(torch.exp)(torch.zeros(2))
+                (weight * 2).sum().backward()
+                optimizer.step()
+        run = result[0]
+        self.assertEqual(run.config()["capture.ops.failed"], 0)
+        self.assertEqual(run.config()["capture.ops.foreign"], 0)
+        for step in range(1, 6):  # the recording begins with the first pass backward
+            outputs = [(r["op"], r["phase"], r["shape"], r["stats"]["max"]) for r in run.records("*", step) if r["slot"] == "output0"]
+            self.assertIn(("mul", "forward", [5], 9.0), outputs)
+            self.assertIn(("sin", "forward", [2, 7], float(torch.tensor(float(step)).sin())), outputs)
+            self.assertIn(("exp", "forward", [2], 1.0), outputs)
+            self.assertIn([3], [shape for op, phase, shape, _ in outputs if op.startswith("mul") and phase == "forward"])
+
+    def test_the_tensors_inside_of_a_dtensor_are_recorded(self):
+        program = self.path("train.py")
+        with open(program, "w") as file:
+            file.write(DTENSORS)
+        plain = self.launch(program, "plain", out="plain", options=("--level", "op"))
+        losses = subprocess.run([sys.executable, program, "wrapped"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(plain.stdout, losses)
+        for number, (name, value) in enumerate((("PLUMB_OP_ROUTE", ""), ("PLUMB_OP_ROUTE", "dispatch-mode"),
+                                                ("PLUMB_FORCE_DEVICE", "1"))):
+            with self.subTest(**{name: value}):
+                out = f"wrapped{number}"
+                printed = self.launch(program, "wrapped", out=out, options=("--level", "op"), env=dict(os.environ, **{name: value}))
+                self.assertEqual(printed.stdout, losses)
+                self.assertNotIn("Warning", printed.stderr)
+                self.assertEqual(list(plumb.load(self.path(out)).series("loss").values()), json.loads(losses))
+                ours, theirs = self.forward_and_backward("plain"), self.forward_and_backward(out)
+                self.assertEqual(theirs, ours)
+                self.assertGreater(len(ours), 10)
+
+    def forward_and_backward(self, name):
+        """{place: statistics} of what a step puts out before its optimizer; no two ways of moving tensors are the same."""
+        found = {}
+        for record in plumb.load(self.path(name)).records("*", 1):
+            if record["phase"] in ("forward", "backward") and record["slot"].startswith("output") and "ones" not in record["op"]:
+                found[record["op"], record["phase"], record["slot"]] = [record["shape"], record["fingerprint"]]
+        return found
 
     def test_operators_of_a_library_that_is_loaded_later(self):
         """They are known from the next step on; sections of the program's own are looked for once."""
