@@ -8,11 +8,11 @@ import threading
 import weakref
 
 import torch
+import torch.nn.modules.module as module_module
 import torch.optim.optimizer as optimizer_module
 
 from . import _plumb, torch_setup
 from .capture import guarded
-from .identities import Identities
 from .stepping import Stepping
 from .torch_collectives import Collectives
 from .torch_device import FORCED, DeviceNumbers
@@ -43,8 +43,8 @@ class Watch:
         self.loaders = torch_setup.DataLoaders(self)
         self.collectives = Collectives(self)
         self.memory = None
-        self.forward_began = 0
-        self.hooked_roots = Identities()
+        self.forward_began = 0  # when the first module since the last pass backward was called, else 0
+        self.waiting = None  # the hook that waits for it
         self.described = False
 
     # -- hooks ----------------------------------------------------------------------------------------
@@ -95,8 +95,6 @@ class Watch:
         self.names.find_roots(parameters)
         for key, value in torch_setup.describe(self.names, self.optimizers):
             self.session.config(key, value)
-        for _, root in self.names.roots:
-            self._time_forward(root)
         if self.session.options.level == "watch":
             self.record_weights(parameters)
 
@@ -116,6 +114,9 @@ class Watch:
 
     def step_begins(self, session):
         self.step_began = now()
+        self.forward_began = 0
+        if self.described:  # not yet in the first step: what runs before it is hard to tell from it
+            self._wait_for_forward()
         self.collectives.step_begins()
 
     def step_ends(self, session):
@@ -134,6 +135,7 @@ class Watch:
         self.skipped = False
 
     def closing(self, session):
+        self._no_longer_wait()
         self.collectives.settle(at_last=True)
         self.device.receive(wait=True)
 
@@ -150,26 +152,24 @@ class Watch:
 
     # -- forward --------------------------------------------------------------------------------------
 
-    def _time_forward(self, root):
-        """From the second step on: a hook on every module there is would cost more than it tells."""
-        if id(root) in self.hooked_roots:
-            return
-        self.hooked_roots.know(root, True)
-        self.session.on_close(root.register_forward_pre_hook(self._forward_begins).remove)
-        self.session.on_close(root.register_forward_hook(self._forward_ends, always_call=True).remove)
+    def _wait_for_forward(self):
+        """For all modules, until the first is called: a hook of the model's own would be copied and saved with it, and one that
+        stays would cost each module more than it tells."""
+        if self.waiting is None:
+            self.waiting = module_module.register_module_forward_pre_hook(self._forward_begins)
+
+    def _no_longer_wait(self):
+        waiting, self.waiting = self.waiting, None
+        if waiting is not None:
+            waiting.remove()
 
     def _forward_begins(self, module, inputs):
-        if torch.compiler.is_compiling() or self.session.over:
+        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
             return
+        self._no_longer_wait()
         self.forward_began = now()
         if not self.samples and inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim:
             self.samples = inputs[0].shape[0]
-
-    def _forward_ends(self, module, inputs, output):
-        if torch.compiler.is_compiling() or self.session.over or not self.forward_began:
-            return
-        self.session.phase("forward", self.forward_began, now())
-        self.forward_began = 0
 
     # -- backward -------------------------------------------------------------------------------------
 
@@ -184,7 +184,11 @@ class Watch:
             if value is not None:
                 self.loss = value if self.loss is None else self.loss + value
         self.backwards += 1
-        return now()
+        began = now()
+        if self.forward_began:
+            self.session.phase("forward", self.forward_began, began)
+            self.forward_began = 0
+        return began
 
     def _loss_of(self, root):
         """None if it is not one number. It stays a tensor if it is on a device: reading it would wait for the device."""
@@ -198,6 +202,8 @@ class Watch:
     def after_backward(self, began):
         if began is not None and self.session.recorder:
             self.session.phase("backward", began, now())
+            if self.described:
+                self._wait_for_forward()
             if self.collectives.pending:
                 self.collectives.settle()
 
