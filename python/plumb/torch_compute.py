@@ -10,6 +10,7 @@ from torch.utils import _python_dispatch
 
 from . import _plumb, torch_ops, torch_reference
 from .capture import guarded
+from .torch_tracing import is_out_of_reach
 
 
 class ComputeMode(_python_dispatch.TorchDispatchMode):
@@ -49,14 +50,14 @@ class Compute:
         self.session.on_close(self.first.remove)
         if self.session.options.level != "op":  # else torch_ops follows the modules
             keep = self.session.on_close
-            keep(torch_module.register_module_forward_pre_hook(_plumb.module_enter).remove)
-            keep(torch_module.register_module_forward_hook(_plumb.module_leave, always_call=True).remove)
+            keep(torch_module.register_module_forward_pre_hook(torch_ops.enters).remove)
+            keep(torch_module.register_module_forward_hook(torch_ops.leaves, always_call=True).remove)
         self.session.listen(self)
 
     @guarded
     def begin(self, module, inputs):
         """The first forward pass of a training."""
-        if not torch.is_grad_enabled() or not self.session.open():
+        if is_out_of_reach() or not torch.is_grad_enabled() or not self.session.open():
             return
         self.first.remove()
         torch_ops.prepare_modes()

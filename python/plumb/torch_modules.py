@@ -9,7 +9,8 @@ import torch.optim.optimizer as optimizer_module
 
 from . import _plumb
 from .capture import guarded
-from .torch_names import class_name
+from .torch_names import class_name, is_lazy
+from .torch_tracing import is_out_of_reach
 
 STATE_SLOTS = {"exp_avg": "moment1", "exp_avg_sq": "moment2", "momentum_buffer": "momentum"}
 
@@ -51,7 +52,7 @@ class Modules:
     # -- forward --------------------------------------------------------------------------------------
 
     def enters(self, module, inputs):
-        if torch.compiler.is_compiling() or self.session.over:
+        if is_out_of_reach() or self.session.over:
             return
         self._enters(module, inputs)
 
@@ -84,7 +85,8 @@ class Modules:
     def _record_weights(recorder, module):
         """Running statistics are no parameters, but are learned as well."""
         for own, parameter in module.named_parameters(recurse=False):
-            recorder.tensor(f"param:{own}", parameter)
+            if not is_lazy(parameter):
+                recorder.tensor(f"param:{own}", parameter)
         for own, buffer in module.named_buffers(recurse=False):
             if buffer.is_floating_point() and own not in module._non_persistent_buffers_set:
                 recorder.tensor(f"param:{own}", buffer)
@@ -105,7 +107,7 @@ class Modules:
                     recorder.leave()
 
     def leaves(self, module, inputs, output):
-        if torch.compiler.is_compiling() or self.session.over or not self.stack:
+        if is_out_of_reach() or self.session.over or not self.stack:
             return
         self._leaves(module, output)
 

@@ -7,6 +7,7 @@ import gc
 import weakref
 
 import torch
+from torch.nn.parameter import is_lazy  # a parameter of a LazyLinear before it has seen its first input
 
 from .identities import Identities
 
@@ -74,7 +75,7 @@ class Names:
         for key, module in found.items():
             if key in children or key in self.modules:
                 continue
-            size = sum(p.numel() for p in module.parameters())
+            size = sum(p.numel() for p in module.parameters() if not is_lazy(p))
             holds = any(id(part) in wanted for part in (*module.modules(), *module.parameters()))
             if size or holds:
                 tops.append((not holds, -size, len(tops), module))

@@ -18,9 +18,9 @@ from .torch_collectives import NAMES
 from .torch_device import FORCED
 from .torch_modules import STATE_SLOTS, Modules
 from .torch_ops_device import Aside, DeviceMode
+from .torch_tracing import is_out_of_reach, is_traced
 from .torch_wrappers import wraps
 
-is_traced = torch.compiler.is_dynamo_compiling  # and not is_compiling(), which asks others in turn
 module_enter, module_leave = _plumb.module_enter, _plumb.module_leave
 COMPOSITE, VIEW, COLLECTIVE, EMPTY, COPY, SILENT, OUT = 1, 2, 4, 8, 16, 32, 64
 COLLECTIVES = ("c10d::", "_c10d_functional::", "_c10d_functional_autograd::")
@@ -124,7 +124,7 @@ class Mode(_plumb.DispatchBase, Aside, _python_dispatch.TorchDispatchMode):
 
 
 def enters(module, inputs):
-    if not is_traced():  # torch.compile follows a hook in Python, and leaves this out
+    if not is_traced():
         module_enter(module, inputs)
 
 
@@ -280,6 +280,8 @@ class Operators:
     @guarded
     def forward_begins(self, module, inputs):
         """The first forward pass of a training: what is recorded begins before backward does."""
+        if is_out_of_reach():
+            return
         self.model = module
         if torch.is_grad_enabled():
             self.names.of_module(module)  # the model in use is the one without a prefix

@@ -5,7 +5,7 @@ import torch
 
 from . import _plumb, module_settings
 from .capture import guarded
-from .torch_names import class_name
+from .torch_names import class_name, is_lazy
 
 now = _plumb.now
 LARGEST_BATCH = 8 << 20  # bytes of which a fingerprint is taken at every step
@@ -38,7 +38,7 @@ def models(names):
     seen = set()
     for prefix, root in names.roots:
         for module in root.modules():
-            own = list(module.named_parameters(recurse=False))
+            own = [(name, p) for name, p in module.named_parameters(recurse=False) if not is_lazy(p)]
             tree.append([names.modules.get(id(module), ""), class_name(module), sum(p.numel() for _, p in own)])
             for name, parameter in own:
                 if id(parameter) in seen:

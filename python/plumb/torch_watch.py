@@ -17,6 +17,7 @@ from .stepping import Stepping
 from .torch_collectives import Collectives
 from .torch_device import FORCED, DeviceNumbers
 from .torch_scale import Scales
+from .torch_tracing import is_out_of_reach, is_traced
 from .torch_updates import Updates
 from .torch_wrappers import whole
 
@@ -164,7 +165,7 @@ class Watch:
             waiting.remove()
 
     def _forward_begins(self, module, inputs):
-        if torch.compiler.is_compiling() or not torch.is_grad_enabled():
+        if is_out_of_reach() or not torch.is_grad_enabled():
             return
         self._no_longer_wait()
         self.forward_began = now()
@@ -215,7 +216,7 @@ class Watch:
     @guarded
     def before_update(self, optimizer, arguments, keywords):
         session = self.session
-        if torch.compiler.is_compiling() or not session.open():
+        if is_traced() or not session.open():
             return
         self.optimizers.add(optimizer)
         if not self.described:
@@ -233,7 +234,7 @@ class Watch:
 
     @guarded
     def after_update(self, optimizer, arguments, keywords):
-        if torch.compiler.is_compiling() or not self.session.recorder:
+        if is_traced() or not self.session.recorder:
             return
         end = now()
         self.session.phase("optimizer", self.optimizer_began, end)

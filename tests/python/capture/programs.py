@@ -3,6 +3,9 @@
 Each is a function that trains and gives (losses as printed, final weights by name, how many steps that were).
 They know nothing of Plumb.
 """
+import contextlib
+import warnings
+
 import torch
 import torch.nn.functional as F
 from torch import nn
@@ -165,6 +168,90 @@ def closures():
     return losses, weights(model), 2
 
 
+def fit(model, steps=4, forward=None):
+    losses = []
+    optimizer = torch.optim.SGD(model.parameters(), 0.05)
+    for x, y in batches(steps):
+        loss = F.cross_entropy((forward or model)(x), y)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return losses, weights(model), steps
+
+
+def lazy():
+    """Layers that learn the width of their input from the first batch."""
+    torch.manual_seed(10)
+    model = nn.Sequential(nn.LazyLinear(16), nn.ReLU(), nn.LazyLinear(4))
+    model(next(batches(1))[0])
+    return fit(model)
+
+
+@contextlib.contextmanager
+def old_ways():
+    """torch.jit warns that it is deprecated."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
+@old_ways()
+def scripted():
+    model = classifier()
+    torch.jit.trace(model.eval(), next(batches(1))[0])
+    return fit(torch.jit.script(model.train()))
+
+
+@old_ways()
+def traced_meanwhile():
+    """A model is exported now and then."""
+    model, exports = classifier().eval(), []
+
+    def forward(x):
+        exports.append(torch.jit.trace(model, x).code)
+        return model(x)
+
+    losses, final, steps = fit(model, 4, forward)
+    assert len(set(exports)) == 1 and "size" not in exports[0]  # nothing but the layers is in it
+    return losses, final, steps
+
+
+def functional():
+    """Gradients of each sample on its own, and through an update."""
+    model, norms = classifier().eval(), []
+
+    def loss_of(parameters, x, y):
+        return F.cross_entropy(torch.func.functional_call(model, parameters, (x,)), y)
+
+    def forward(x):
+        parameters = dict(model.named_parameters())
+        y = torch.zeros(len(x), dtype=torch.long)
+        fixed = {name: p.detach() for name, p in parameters.items()}
+        each = torch.func.vmap(torch.func.grad(lambda p, a, b: loss_of(p, a[None], b[None])), (None, 0, 0))(fixed, x, y)
+        norms.append(sum(g.square().sum() for g in each.values()).item())
+        steps = torch.autograd.grad(loss_of(parameters, x, y), list(parameters.values()), create_graph=True)
+        moved = {name: p - 0.1 * step for (name, p), step in zip(parameters.items(), steps)}
+        return torch.func.functional_call(model, moved, (x,))
+
+    losses, final, steps = fit(model, 4, forward)
+    return losses, {**final, "norms": torch.tensor(norms, dtype=torch.float64)}, steps
+
+
+def ragged():
+    """Batches of sequences of different lengths, both ways that torch has."""
+    torch.manual_seed(11)
+    model = nn.Linear(12, 4)
+
+    def forward(x):
+        parts = [x[:3], x[3:]]
+        jagged = model(torch.nested.nested_tensor(parts, layout=torch.jagged)).values()
+        padded = torch.nested.to_padded_tensor(model(torch.nested.nested_tensor(parts)), 0.0)
+        return jagged + torch.cat([padded[0, :3], padded[1]])
+
+    return fit(model, 4, forward)
+
+
 def wide(prepare=lambda model: model):
     """Tensors so large that torch splits the work on them among its threads."""
     torch.manual_seed(9)
@@ -241,6 +328,7 @@ def trainer():
 
 
 ALL = (plain, convolutions, workers, accumulation, checkpointing, reentrant_checkpointing, mixed_precision,
-       overflowing_scale, overflowing_scale_fused, adversaries, closures)
+       overflowing_scale, overflowing_scale_fused, adversaries, closures, lazy, scripted, traced_meanwhile,
+       functional, ragged)
 SLOW = (compiled, trainer)
 THREADED = (wide, convolutions, data_parallel, wide_compiled)
