@@ -168,9 +168,13 @@ class Watch:
         if is_out_of_reach() or not torch.is_grad_enabled():
             return
         self._no_longer_wait()
+        self._time_forward(inputs)
+
+    @guarded
+    def _time_forward(self, inputs):
         self.forward_began = now()
         if not self.samples and inputs and isinstance(inputs[0], torch.Tensor) and inputs[0].ndim:
-            self.samples = inputs[0].shape[0]
+            self.samples = inputs[0].size(0)  # sequences of different lengths have no shape
 
     # -- backward -------------------------------------------------------------------------------------
 

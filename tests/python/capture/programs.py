@@ -245,8 +245,8 @@ def ragged():
 
     def forward(x):
         parts = [x[:3], x[3:]]
-        jagged = model(torch.nested.nested_tensor(parts, layout=torch.jagged)).values()
         padded = torch.nested.to_padded_tensor(model(torch.nested.nested_tensor(parts)), 0.0)
+        jagged = model(torch.nested.nested_tensor(parts, layout=torch.jagged)).values()
         return jagged + torch.cat([padded[0, :3], padded[1]])
 
     return fit(model, 4, forward)
