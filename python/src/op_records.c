@@ -43,10 +43,23 @@ static struct {
 
 static char slot_names[2][SLOTS][12]; /* "input0", "output0" */
 
+/* Each recording counts its own. */
+static void count_anew(void)
+{
+    atomic_store(&counted.operators, 0);
+    atomic_store(&counted.tensors, 0);
+    atomic_store(&counted.referred, 0);
+    atomic_store(&counted.scanned_bytes, 0);
+    atomic_store(&counted.foreign, 0);
+    atomic_store(&counted.failed, 0);
+}
+
 void plumb_op_records_open(struct plumb_recorder *recorder, const char *patterns,
                            enum plumb_save save)
 {
     (void)pthread_mutex_lock(&records.lock);
+    if (recorder)
+        count_anew();
     records.recorder = recorder;
     records.save = save;
     free(records.patterns);
