@@ -189,7 +189,8 @@ class Operators:
         _plumb.ops_table(operators())
         prepare_modes()
         reference = session.options.reference
-        why = "a reference is computed" if reference else find_fast_route()
+        with _python_dispatch._disable_current_modes():  # the program's own, which may count what they see
+            why = "a reference is computed" if reference else find_fast_route()
         far = self.look_at_parameters()
         if far and not reference:
             self.mode = DeviceMode(session, lambda name, schema: describe(name, schema) & ~OUT)

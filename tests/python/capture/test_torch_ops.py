@@ -310,7 +310,7 @@ class Operators(CaptureTest):
 
         def step():
             weights.append([numpy.linalg.norm(layer.weight.detach().numpy().astype(float)) for layer in model])
-            before = _plumb.ops_counts()["scanned_bytes"]
+            before = _plumb.ops_counts()["scanned_bytes"] if scanned else 0  # a recording begins in the first
             loss = model(torch.ones(1, 32)).sum()
             scanned.append(_plumb.ops_counts()["scanned_bytes"] - before)
             loss.backward()

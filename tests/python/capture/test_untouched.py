@@ -8,6 +8,7 @@ import subprocess
 
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from capture_case import PLUMB, CaptureTest
 
@@ -63,6 +64,21 @@ class Untouched(CaptureTest):
             train(model, optimizer)
             return [[len(hooks) for name, hooks in vars(module).items() if "hooks" in name] for module in model.modules()], [
                 type(module).__mro__ for module in model.modules()]
+
+        self.compare(work)
+
+    def test_a_dispatch_mode_of_the_program_sees_its_own_operators_alone(self):
+        def work(model, optimizer):
+            seen = []
+
+            class Mode(TorchDispatchMode):
+                def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+                    seen.append(str(function))
+                    return function(*arguments, **(keywords or {}))
+
+            with Mode():
+                train(model, optimizer)
+            return seen
 
         self.compare(work)
 
