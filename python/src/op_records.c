@@ -15,8 +15,8 @@ enum {
     PLACES = 1 << 14,
     SLOTS = 256, /* numbers of slots that have a text ready */
     LABEL = 512,
-    MOST_FAILURES =
-        4, /* then torch, which refuses to show an operator's tensors here, is not asked again */
+    /* Then torch, which refuses to show the tensors of an operator here, is not asked again. */
+    MOST_FAILURES = 4,
 };
 
 /* An operator at a place in the model, looked up by three numbers instead of by text. */
@@ -235,6 +235,8 @@ void plumb_op_enter(struct plumb_op_call *call, struct plumb_op *op,
 
 void plumb_op_leave(struct plumb_op_call *call)
 {
+    if (call->refused) /* what it wrote is not known */
+        plumb_seen_forget_all();
     if (!call->recorded)
         return;
     plumb_record_leave(call->recorder);

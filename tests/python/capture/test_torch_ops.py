@@ -350,6 +350,25 @@ class Operators(CaptureTest):
                 (weight * 2).sum().backward()
                 optimizer.step()
 
+    def test_what_an_operator_writes_that_is_not_asked_again(self):
+        """Of sequences of different lengths torch shows nothing, and takes its time to say so."""
+        weight = nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        values, factors = torch.ones(20000), torch.ones(20000)
+        factors[12345] = 5.0
+        with self.attached(level="op") as result:
+            loss = (weight * 2).sum()
+            loss.backward()
+            for _ in range(6):
+                torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]).mul_(2.0)
+            values.sum()
+            values.mul_(factors)
+            values.mean()
+            optimizer.step()
+        self.assertGreaterEqual(result[0].config()["capture.ops.failed"], 4)
+        inputs = {r["op"]: r["stats"]["max"] for r in result[0].records("*", 0) if r["shape"] == [20000] and r["slot"] == "input0"}
+        self.assertEqual(inputs["mean"], 5.0)
+
     def test_what_torch_func_wraps_is_recorded(self):
         """torch throws where its wrappers are asked for their values, which takes milliseconds."""
         weight = nn.Parameter(torch.ones(3))
