@@ -69,6 +69,8 @@ static struct entry *find_entry(PyObject *function)
     while (entries[at].function && entries[at].function != function)
         at = (at + 1) & (ENTRIES - 1);
     struct entry *entry = &entries[at];
+    if (entry->function && !entry->op)
+        entry->op = op_of(function); /* that of a library which the table knows by now */
     if (entry->function || entry_count >= ENTRIES / 2)
         return entry->function ? entry : NULL;
     PyObject *call = PyObject_GetAttrString(function, "_op");

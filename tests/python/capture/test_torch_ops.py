@@ -365,7 +365,8 @@ class Operators(CaptureTest):
             values.mul_(factors)
             values.mean()
             optimizer.step()
-        self.assertGreaterEqual(result[0].config()["capture.ops.failed"], 4)
+        if result[0].config()["capture.route"] == "record-function":
+            self.assertGreaterEqual(result[0].config()["capture.ops.failed"], 4)
         inputs = {r["op"]: r["stats"]["max"] for r in result[0].records("*", 0) if r["shape"] == [20000] and r["slot"] == "input0"}
         self.assertEqual(inputs["mean"], 5.0)
 
@@ -403,7 +404,7 @@ class Operators(CaptureTest):
                 out = f"wrapped{number}"
                 printed = self.launch(program, "wrapped", out=out, options=("--level", "op"), env=dict(os.environ, **{name: value}))
                 self.assertEqual(printed.stdout, losses)
-                self.assertNotIn("Warning", printed.stderr)
+                self.assertNotIn("data pointer", printed.stderr)  # of what torch traces with, which it warns of
                 self.assertEqual(list(plumb.load(self.path(out)).series("loss").values()), json.loads(losses))
                 ours, theirs = self.forward_and_backward("plain"), self.forward_and_backward(out)
                 self.assertEqual(theirs, ours)
@@ -417,26 +418,34 @@ class Operators(CaptureTest):
                 found[record["op"], record["phase"], record["slot"]] = [record["shape"], record["fingerprint"]]
         return found
 
-    def test_operators_of_a_library_that_is_loaded_later(self):
+    def load_late(self, route):
         """They are known from the next step on; sections of the program's own are looked for once."""
+        self.route(route)
+        space = "plumb_late_" + route[:6]
         weight = nn.Parameter(torch.ones(3))
         optimizer = torch.optim.SGD([weight], 0.1)
         looked = mock.Mock(side_effect=torch_ops.operators)
-        with self.attached(level="op") as result, mock.patch.object(torch_ops, "operators", looked):
+        with self.attached(route, level="op") as result, mock.patch.object(torch_ops, "operators", looked):
             for step in range(6):
                 if step == 2:
-                    library = torch.library.Library("plumb_late", "DEF")
+                    library = torch.library.Library(space, "DEF")
                     library.define("twice(Tensor x) -> Tensor")
                     library.impl("twice", lambda x: x * 2, "CPU")
                 with torch.profiler.record_function("mine::section"):
                     loss = (weight * 2).sum()
                 if step >= 2:
-                    torch.ops.plumb_late.twice(weight.detach())
+                    getattr(torch.ops, space).twice(weight.detach())
                 loss.backward()
                 optimizer.step()
-        self.assertEqual([record["step"] for record in result[0].records("plumb_late.twice") if record["slot"] == "output0"],
+        self.assertEqual([record["step"] for record in result[0].records(f"{space}.twice") if record["slot"] == "output0"],
                          [3, 4, 5])
         self.assertLessEqual(looked.call_count, 3)  # the recording begins; the section; the library
+
+    def test_operators_of_a_library_that_is_loaded_later(self):
+        self.load_late("record-function")
+
+    def test_operators_of_a_library_that_is_loaded_later_in_a_dispatch_mode(self):
+        self.load_late("dispatch-mode")
 
     def test_numbers_made_on_the_device_are_those_of_the_host(self):
         program = self.path("train.py")
