@@ -379,7 +379,7 @@ capture: all python ## plumb run and the Python package, with torch and mindspor
 test-old-torch: all python ## the capture with a torch two years older, in an environment of its own
 	@scripts/setup-venv.sh tests/requirements-old-torch.txt
 	@$(B)/venv-old-torch/bin/python tests/python/run.py --in capture test_bits test_modules test_torch_ops \
-	    test_reference test_compat
+	    test_reference test_compat test_measure test_untouched
 
 bench: all python $(B)/bin/bench/record ## ratios against cat, numpy, torch and mindspore, measured now
 	@scripts/setup-packages.sh build test

@@ -248,6 +248,8 @@ class Operators:
     # -- on and off ---------------------------------------------------------------------------------
 
     def start(self):
+        if self.mode and _python_dispatch._get_current_dispatch_mode() is not None:
+            return  # the program would leave ours instead of its own, which it entered before; at the next step perhaps
         learn()
         self.hooks = [
             torch_module.register_module_forward_pre_hook(enters),

@@ -5,6 +5,7 @@ import io
 import os
 import pickle
 import subprocess
+from unittest import mock
 
 import torch
 from torch import nn
@@ -38,7 +39,8 @@ class Untouched(CaptureTest):
     def compare(self, work):
         expected = work(*one())
         for level in LEVELS:
-            with self.subTest(level=level), self.attached(level, level=level):
+            name = level + os.environ.get("PLUMB_OP_ROUTE", "")
+            with self.subTest(level=name), self.attached(name, level=level):
                 self.assertEqual(work(*one()), expected)
 
     def test_a_whole_model_is_saved(self):
@@ -78,9 +80,13 @@ class Untouched(CaptureTest):
 
             with Mode():
                 train(model, optimizer)
-            return seen
+            count = len(seen)
+            train(model, optimizer)
+            return seen, count  # none was seen once it was left
 
         self.compare(work)
+        with mock.patch.dict(os.environ, PLUMB_OP_ROUTE="dispatch-mode"):
+            self.compare(work)
 
     def test_the_phases_of_a_step(self):
         """Forward is timed without such a hook: once a pass, not while evaluating."""
