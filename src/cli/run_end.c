@@ -29,10 +29,11 @@ static const struct {
     {SIGKILL, "if nobody sent it, the machine ran out of memory; `dmesg` tells"},
 };
 
-/* 0: of none, or of one that whoever sent it knows about. */
-static int signal_of(int status)
+/* 0: of none, or of one that whoever sent it knows about. An exit code is only believed if nobody `closed` the run: a
+ * program may end with any. */
+static int signal_of(int status, bool closed)
 {
-    const int code = WIFEXITED(status) ? WEXITSTATUS(status) - OF_A_SIGNAL : 0;
+    const int code = WIFEXITED(status) && !closed ? WEXITSTATUS(status) - OF_A_SIGNAL : 0;
     const int number = WIFSIGNALED(status) ? WTERMSIG(status) : code;
     return number > 0 && number < NSIG && number != SIGINT ? number : 0;
 }
@@ -98,15 +99,14 @@ static void say_moment(struct plumb_run *run, const struct plumb_run_rank *rank)
                   (long long)moment.step);
     if (moment.open)
         (void)fprintf(stderr, "inside of %s\n", moment.label[moment.open - 1]);
+    else if (strcmp(rank->level, "watch") == 0)
+        (void)fprintf(stderr, "in which operation --level op tells\n");
     else
         (void)fprintf(stderr, "outside of any operation that was looked at\n");
 }
 
-static void say_moments(const char *directory)
+static void say_moments(struct plumb_run *run)
 {
-    struct plumb_run *run = NULL;
-    if (plumb_run_open(directory, &run, NULL))
-        return;
     size_t dead = 0;
     for (size_t i = 0; i < plumb_run_rank_count(run); i++) {
         const struct plumb_run_rank *rank = plumb_run_rank(run, i);
@@ -115,6 +115,18 @@ static void say_moments(const char *directory)
     }
     if (dead > MOST_RANKS)
         (void)fprintf(stderr, "plumb: and so did %zu other ranks\n", dead - MOST_RANKS);
+}
+
+static void say_death(const char *directory, int status)
+{
+    struct plumb_run *run = NULL;
+    const bool recorded = plumb_run_is(directory) && !plumb_run_open(directory, &run, NULL);
+    const int number =
+        signal_of(status, !recorded || plumb_run_ended(run) != PLUMB_ENDED_KILLED);
+    if (number)
+        say_signal(number);
+    if (recorded)
+        say_moments(run);
     plumb_run_close(run);
 }
 
@@ -157,13 +169,10 @@ void run_end_say(const char *directory, const char *against, int status)
     const char *shown = directory;
     if (length && strncmp(directory, here, length) == 0 && directory[length] == '/')
         shown = directory + length + 1;
-    if (signal_of(status))
-        say_signal(signal_of(status));
-    if (!plumb_run_is(directory)) {
-        say_nothing(succeeded);
-        return;
-    }
     if (!succeeded)
-        say_moments(directory);
-    say_runs(directory, shown, against);
+        say_death(directory, status);
+    if (plumb_run_is(directory))
+        say_runs(directory, shown, against);
+    else
+        say_nothing(succeeded);
 }

@@ -123,8 +123,13 @@ for step in range(5):
         self.assertIn("ended by signal 6 (Aborted)\nplumb: rank 0 ended at step 1, outside of any operation", done.stderr)
 
     def test_an_error_of_the_script_is_not_called_a_death(self):
-        done = self.launch("-c", loop() + "train(None, 2); sys.exit(3)", status=3)
-        self.assertNotIn("ended", done.stderr)
+        for code in (3, 139):  # which a shell gives for a signal
+            done = self.launch("-c", loop() + f"train(None, 2); sys.exit({code})", out=f"run{code}", status=code)
+            self.assertNotIn("ended", done.stderr)
+
+    def test_watching_says_how_to_find_the_operation(self):
+        done = self.launch("-c", loop() + "train(None, 2); os.kill(os.getpid(), 11)", status=-11)
+        self.assertIn("plumb: rank 0 ended at step 2, in which operation --level op tells\n", done.stderr)
 
 
 class Disk(CaptureTest):
