@@ -5,7 +5,7 @@ import shutil
 import subprocess
 import sys
 
-from setuptools import Extension, setup
+from setuptools import Extension, find_packages, setup
 from setuptools.command.build_ext import build_ext
 
 ROOT = os.path.dirname(os.path.abspath(__file__))
@@ -41,7 +41,7 @@ if any(word in ("bdist_wheel", "install", "build", "editable_wheel") for word in
 setup(
     version=version(),
     package_dir={"": "python"},
-    packages=["plumb", "plumb.compat"],
+    packages=find_packages("python"),
     package_data={"plumb": ["_site/sitecustomize.py"]},
     ext_modules=[Extension("plumb._plumb", [], py_limited_api=True)],
     data_files=[("bin", ["build/plumb"])],

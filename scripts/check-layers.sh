@@ -1,31 +1,10 @@
 #!/usr/bin/env bash
-# Every folder may include only what its layer may see:
-#
-#   base <- kernel <- model <- format <- run <- compare | trace <- diagnose <- tune
-#        <- report <- serve          record: on model and format
-#
-# A layer sees those to its left, compare and trace do not see each other, and what is
-# outside the library (cli, examples, bench) sees plumb.h and its own folder only. Also says
-# if two source files have the same name.
+# Every folder under src, at any depth, may include only what its line in src/LAYERS says. What is
+# outside the library (cli, examples, bench, lab, python) sees the public headers and its own folder.
+# Also says if two source files have the same name.
 #     scripts/check-layers.sh [ROOT]
 set -euo pipefail
 cd "${1:-$(dirname "$0")/..}"
-
-declare -A sees=(
-    [base]=""
-    [kernel]="base"
-    [model]="base kernel"
-    [format]="base kernel model"
-    [record]="base kernel model format"
-    [run]="base kernel model format"
-    [compare]="base kernel model format run"
-    [trace]="base kernel model format run"
-    [diagnose]="base kernel model format run compare trace"
-    [tune]="base kernel model format run compare trace diagnose"
-    [report]="base kernel model format run compare trace diagnose tune"
-    [serve]="base kernel model format run compare trace diagnose tune report"
-    [cli]=""
-)
 
 bad=0
 complain() {
@@ -33,37 +12,61 @@ complain() {
     bad=1
 }
 
-for folder in src/*/; do
-    layer=$(basename "$folder")
-    [ -n "${sees[$layer]+known}" ] || complain "src/$layer: not a layer; see scripts/check-layers.sh"
-done
-
 # file:line:included, for includes in quotes
-includes() {
-    grep -nHoE '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' "$@" 2>/dev/null |
+includes() { # folders...
+    find "$@" \( -name '*.[ch]' -o -name '*.def' \) -exec grep -nHoE \
+        '^[[:space:]]*#[[:space:]]*include[[:space:]]*"[^"]+"' {} + 2>/dev/null |
         sed -E 's/[[:space:]]*#[[:space:]]*include[[:space:]]*"([^"]+)"/\1/' || true
 }
 
-while IFS=: read -r file line included; do
-    layer=$(cut -d/ -f2 <<<"$file")
-    case $included in
-    plumb.h) continue ;;
-    */*) target=${included%%/*} ;;
-    *) continue ;; # beside it
-    esac
-    [ "$target" = "$layer" ] && continue
-    case " ${sees[$layer]-} " in
-    *" $target "*) ;;
-    *) complain "$file:$line: $layer must not include \"$included\"" ;;
-    esac
-done < <(includes src/*/*.c src/*/*.h src/*/*.def)
+# shellcheck disable=SC2016  # the dollars are awk's
+{
+    find src -mindepth 1 -type d | sed 's|^src/|folder:|'
+    includes src
+} | awk -F: '
+    FNR == NR {
+        sub(/#.*/, "")
+        if ($1 == "") next
+        gsub(/ /, "", $1)
+        known[$1] = 1
+        count = split($2, names, " ")
+        for (i = 1; i <= count; i++) sees[$1, names[i]] = 1
+        next
+    }
+    function within(inner, outer) { return inner == outer || index(inner, outer "/") == 1 }
+    function may(from, to,    pair, names) {
+        if (within(from, to)) return 1
+        for (pair in sees) {
+            split(pair, names, SUBSEP)
+            if (within(from, names[1]) && within(to, names[2]) && !within(from, names[2])) return 1
+        }
+        return 0
+    }
+    function say(text) { print text >"/dev/stderr"; bad = 1 }
+    $1 == "folder" {
+        if (!($2 in known)) say("src/" $2 ": not a layer; src/LAYERS lists them")
+        next
+    }
+    {
+        from = $1
+        sub(/^src\//, "", from)
+        sub(/\/[^\/]*$/, "", from)
+        if ($3 !~ /\// || $3 ~ /^plumb\//) next # beside it, or public
+        to = $3
+        sub(/\/[^\/]*$/, "", to)
+        if (!may(from, to)) say($1 ":" $2 ": " from " must not include \"" $3 "\"")
+    }
+    END { exit bad }' src/LAYERS - || bad=1
 
 while IFS=: read -r file line included; do
     case $included in
-    plumb.h) ;;
-    */*) complain "$file:$line: only plumb.h and files beside it may be included" ;;
+    plumb.h | plumb/*) continue ;;
     esac
-done < <(includes $(find examples bench lab python -name '*.[ch]' 2>/dev/null) /dev/null)
+    program=${file%%/*}
+    # Inside a program a path counts from the program's own folder.
+    [ -e "$program/$included" ] || [ -e "$program/src/$included" ] || [ -e "${file%/*}/$included" ] ||
+        complain "$file:$line: only the public headers and files of its own program may be included"
+done < <(includes $(ls -d examples bench lab python 2>/dev/null) /dev/null)
 
 while read -r name; do
     complain "two files are called $name: $(find src -name "$name" | paste -sd' ')"

@@ -19,5 +19,6 @@ run scripts/check-banned.sh
 run scripts/check-symbols.sh
 run scripts/check-length.sh
 run scripts/check-checks.sh
+run scripts/check-depth.sh
 echo "$passed passed, $failed failed"
 [ "$failed" -eq 0 ]

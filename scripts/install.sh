@@ -13,7 +13,9 @@ put 644 build/libplumb.a lib/libplumb.a
 put 755 build/libplumb.so "lib/libplumb.so.$VERSION"
 ln -sf "libplumb.so.$VERSION" "$root/lib/libplumb.so.$SOVERSION"
 ln -sf "libplumb.so.$SOVERSION" "$root/lib/libplumb.so"
-put 644 include/plumb.h include/plumb.h
+find include -name '*.h' | while read -r header; do
+    put 644 "$header" "$header"
+done
 
 sed -e "s|@PREFIX@|$PREFIX|" -e "s|@VERSION@|$VERSION|" -e "s|@LIBS@|$LIBS|" plumb.pc.in >build/plumb.pc
 put 644 build/plumb.pc lib/pkgconfig/plumb.pc
@@ -30,7 +32,7 @@ put 644 build/completion/_plumb share/zsh/site-functions/_plumb
 
 # What `plumb run` puts into the Python of the training; src/cli/capture_place.c looks for it here.
 if [ -f "$PYTHON_HEADER" ]; then
-    for file in python/plumb/*.py python/plumb/compat/*.py python/plumb/_site/*.py; do
+    find python/plumb -name '*.py' | while read -r file; do
         put 644 "$file" "share/plumb/$file"
     done
     put 755 python/plumb/_plumb.abi3.so share/plumb/python/plumb/_plumb.abi3.so
